@@ -65,8 +65,8 @@ fn modules() {
     }
 }
 
-/// Returns the TTC cases of f32 at 24 MiB as changes of layout. A binding of 128 MiB holds their
-/// images.
+/// Returns the TTC cases of f32 at 24 MiB as changes of layout. Each tensor fits a binding of 128
+/// MiB.
 fn ttc() -> Vec<(Tensor, Tensor)> {
     let cases = permutation::ttc(include_str!("data/ttc57_24MiB.json")).expect("cases in JSON");
     let sides = cases.iter().map(|case| case.sides(ElementType::F32).expect("two shapes"));

@@ -62,9 +62,9 @@ typedef struct stridec_kernel {
   uint64_t source_binding_bytes;
   // The least size of the destination's binding, which is binding 1 of group 0, in bytes.
   uint64_t destination_binding_bytes;
-  // The size of the source's image, in bytes.
+  // The size of the source in memory, in bytes.
   uint64_t source_bytes;
-  // The size of the destination's image, in bytes.
+  // The size of the destination in memory, in bytes.
   uint64_t destination_bytes;
 } stridec_kernel;
 

@@ -144,9 +144,9 @@ pub struct StridecKernel {
     pub source_binding_bytes: u64,
     /// The least size of the destination's binding, which is binding 1 of group 0, in bytes.
     pub destination_binding_bytes: u64,
-    /// The size of the source's image, in bytes.
+    /// The size of the source in memory, in bytes.
     pub source_bytes: u64,
-    /// The size of the destination's image, in bytes.
+    /// The size of the destination in memory, in bytes.
     pub destination_bytes: u64,
 }
 
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn stridec_kernel_free(kernel: *mut StridecKernel) {
     }
 }
 
-/// Copies a list of C. Numbers that no `i64` has become the greatest one, which no shape accepts.
+/// Copies a list that C passed. A number above 2^63-1 becomes 2^63-1, which no shape accepts.
 ///
 /// # Safety
 ///
@@ -219,11 +219,11 @@ unsafe fn numbers(list: *const u64, length: usize) -> Result<Vec<i64>, StridecSt
     Ok(list.iter().map(|&number| i64::try_from(number).unwrap_or(i64::MAX)).collect())
 }
 
-/// Returns a list of C as a slice.
+/// Returns a list that C passed as a slice.
 ///
 /// # Safety
 ///
-/// `list` must point to `length` items that nobody writes as long as the slice is used, or be null.
+/// `list` must point to `length` items that do not change while the slice is used, or be null.
 unsafe fn list_of<'a, T>(list: *const T, length: usize) -> Result<&'a [T], StridecStatus> {
     match (list.is_null(), length) {
         (_, 0) => Ok(&[]),
@@ -237,7 +237,7 @@ unsafe fn list_of<'a, T>(list: *const T, length: usize) -> Result<&'a [T], Strid
     }
 }
 
-/// Returns a shape of C as a tensor of a request.
+/// Converts a shape that C passed to a tensor of a request.
 ///
 /// # Safety
 ///
@@ -277,7 +277,7 @@ unsafe fn tensor(shape: *const StridecShape) -> Result<proto::Tensor, StridecSta
     Ok(proto::Tensor { kind: Some(proto::tensor::Kind::Shape(shape)) })
 }
 
-/// Returns a text of C. Neither messages nor kernels have zero bytes.
+/// Returns a text as a C string. Neither messages nor kernels have zero bytes.
 fn text(text: &str) -> *mut c_char {
     CString::new(text.replace('\0', " ")).map_or(ptr::null_mut(), CString::into_raw)
 }
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(version.to_str(), Ok(env!("CARGO_PKG_VERSION")));
     }
 
-    /// A shape of C on these lists.
+    /// Returns a shape for C with these lists.
     fn array(
         element_type: u32,
         dimensions: &[u64],

@@ -1,6 +1,6 @@
 //! Items that only stridec's own tests and benchmarks use. They may change in any version.
 
-// `tests/it/blocks.rs` reads every unit that a block moves.
+// `tests/it/blocks.rs` checks every element that a block moves.
 pub use crate::schedule::{
     block::{Block, BlockAxis, Run},
     numbering::BlockDigit,

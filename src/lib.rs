@@ -63,8 +63,8 @@
 //! </div>
 //!
 //! **Loop nest.** An [`Operation`] has a source and a destination. Its [`nest::CopyNest`] visits
-//! the destination's memory in order of address and says what every place holds. A place is room
-//! for one element:
+//! the destination's memory in order of address, and gives the source of each element that is
+//! written there:
 //!
 //! ```
 //! use stridec::Operation;

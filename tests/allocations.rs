@@ -1,4 +1,5 @@
-//! Lowering allocates nothing on the heap up to rank 8, without tiles and padding.
+//! Tests that lowering a shape of at most 8 dimensions, without tiles and padding, allocates
+//! nothing on the heap.
 
 use std::{
     alloc::{GlobalAlloc, Layout as Memory, System},
@@ -16,7 +17,7 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, with the number of allocations of each thread.
+/// The system's allocator, which also counts the allocations of each thread.
 struct Counting;
 
 #[allow(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Runs the text of a kernel through wgpu alone. The pipeline and the bind group are made once.
+//! Runs the text of a kernel with wgpu alone. The pipeline and the bind group are created once.
 
 #![allow(unsafe_code)] // texts without run-time checks, as proved kernels are
 
@@ -9,7 +9,7 @@ use std::{
 
 use stridec::gpu::{Buffer, Gpu};
 
-/// A pipeline with its bind group, and the workgroups to dispatch.
+/// A pipeline with its bind group and its number of workgroups.
 pub struct Bare {
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,
@@ -22,11 +22,11 @@ impl Bare {
         Self::new(gpu, &gpu.device().create_shader_module(descriptor(wgsl)), workgroups, buffers)
     }
 
-    /// Creates a pipeline without run-time checks. The text must be one of this repository, whose
-    /// accesses lie inside its buffers.
+    /// Creates a pipeline without run-time checks. The text must be a kernel of this repository,
+    /// because its accesses must lie inside its buffers.
     pub fn unchecked(gpu: &Gpu, wgsl: &str, workgroups: [u32; 3], buffers: &[&Buffer]) -> Self {
         let checks = wgpu::ShaderRuntimeChecks::unchecked();
-        // SAFETY: the kernels in `by_hand/` stay inside the images of their cases, and their loops
+        // SAFETY: the kernels in `by_hand/` stay inside the buffers of their cases, and their loops
         // end.
         let module = unsafe { gpu.device().create_shader_module_trusted(descriptor(wgsl), checks) };
         Self::new(gpu, &module, workgroups, buffers)

@@ -58,7 +58,7 @@ pub fn measure(
         let times = if matches!(ours, Ours::Kernel(_)) { *back_to_back } else { 1 };
         let moved = expected.len() as u64;
         let identity = identity(moved)?.compile(&target)?;
-        // Some kernels bind words after the end of an image, and the identity kernel needs room
+        // Some kernels bind words after the end of a tensor, and the identity kernel needs room
         // too.
         let upload = |image: &Vec<u8>| {
             let more = expected.len().saturating_sub(image.len()) + 64;
@@ -120,7 +120,7 @@ pub fn measure(
     Ok(())
 }
 
-/// A case: its images, the expected result, and the kernels that stridec runs.
+/// A case: the bytes of its sources, the expected result, and the kernels that stridec runs.
 struct Case {
     images: Vec<Vec<u8>>,
     expected: Vec<u8>,

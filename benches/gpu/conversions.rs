@@ -1,5 +1,6 @@
-//! `--cases conversions`: relayouts between two element types, and through tables, compared with
-//! the buffer copy and the identity kernel that read and write as many bytes together.
+//! `--cases conversions`: relayouts between two element types, and through tables. They are
+//! compared with the buffer copy and the identity kernel for an equal number of bytes that are read
+//! and written.
 
 use std::{error::Error, fs::File};
 

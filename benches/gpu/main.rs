@@ -1,4 +1,5 @@
-//! Relayouts, compared with the buffer copy of the same device and with its best identity kernel.
+//! Times relayouts, and compares them with the device's buffer copy and with the best identity
+//! kernel on the device.
 //!
 //! ```text
 //! cargo bench --bench relayout --
@@ -11,7 +12,7 @@
 //! ```
 //!
 //! Uploads and first dispatches are not timed. Implementations take turns. Every output is compared
-//! in full. GB/s counts the bytes of both sides that have to be moved.
+//! in full. GB/s counts the bytes that must be read and written.
 
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 

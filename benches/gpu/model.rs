@@ -1,5 +1,5 @@
-//! Compares the cost model's estimate for each candidate with its measured time. Also prints the
-//! time that is lost by the choice of the model.
+//! Compares the cost model's estimate for each candidate kernel with its measured time. Also prints
+//! the time that is lost if the model does not choose the fastest one.
 
 use std::{error::Error, fs::File};
 
@@ -46,8 +46,8 @@ pub fn measure(
     Ok(())
 }
 
-/// Returns the eight cases, and after them transposes, copies of rows and slices of a few MiB each,
-/// with units of every width.
+/// Returns the eight cases, and transposes, copies of rows and slices of a few MiB each, with
+/// elements of every width.
 fn cases() -> Result<Vec<Case>, Box<dyn Error>> {
     let mut cases = eight(ElementType::F32)?;
     let permutations: [(&[u64], &[usize]); 7] = [

@@ -35,12 +35,12 @@ pub fn programs(target: &Target, only: &str) -> Result<Vec<(String, Program)>, B
     Ok(all)
 }
 
-/// Returns an image of `bytes` bytes, without a pattern that repeats after a few bytes.
+/// Returns `bytes` bytes without a pattern that repeats after a few bytes.
 pub fn noise(bytes: u64) -> Vec<u8> {
     (0..bytes).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24).to_le_bytes()[0]).collect()
 }
 
-/// Returns images for a program's parameters.
+/// Returns bytes for a program's parameters.
 pub fn images(program: &Program) -> Vec<Vec<u8>> {
     program.parameters().iter().map(|array| noise(array.bytes())).collect()
 }
@@ -67,7 +67,7 @@ pub struct Shares<'a> {
     pub device: String,
     /// The file of `--json`.
     pub json: &'a mut Option<File>,
-    /// The share of the identity kernel in each case.
+    /// The rate of each case as a share of the identity kernel's rate.
     pub of_identity: Vec<f64>,
 }
 
@@ -112,8 +112,8 @@ pub fn with_noise(
     on_gpu(gpu, program, &images(program), 2 * written, options)
 }
 
-/// Times a program, beside a copy that reads and writes `bytes` bytes together. `images` has the
-/// image of each parameter. A result that takes over a parameter is written to its buffer.
+/// Times a program, and a copy that reads and writes `bytes` bytes in total. `images` has the bytes
+/// of each parameter. A result that takes over a parameter is written to its buffer.
 pub fn on_gpu(
     gpu: &Gpu,
     program: &Program,
@@ -161,7 +161,7 @@ fn expected(program: &Program, images: &[&[u8]]) -> Result<Vec<Vec<u8>>, Box<dyn
     Ok(program.aliases().iter().map(|alias| images[alias.parameter].clone()).collect())
 }
 
-/// Kernels on buffers, to be checked and timed.
+/// Kernels with their buffers, which are checked and timed.
 pub struct Job<'a> {
     pub recording: Recording,
     /// Each buffer that is written, with its expected contents.
@@ -171,9 +171,9 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Compares the results with the expected ones, then times the kernels. The implementations are
-    /// the device's buffer copy of half as many bytes as are read and written, the kernel of that
-    /// copy, and the kernels. Each runs `--back-to-back` times in one submission.
+    /// Compares the results with the expected ones, then times the kernels. Three implementations
+    /// take turns: the device's buffer copy and the identity kernel, which read and write `bytes`
+    /// bytes in total, and the kernels. Each runs `--back-to-back` times in one submission.
     pub fn measure(&self, gpu: &Gpu, options: &Options) -> Result<Vec<Measured>, Box<dyn Error>> {
         let back_to_back = options.back_to_back;
         self.run(gpu, 1)?;

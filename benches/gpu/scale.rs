@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The largest size that is measured the full number of times, in MiB. Larger sizes are measured
-/// less often, so that each moves the same number of bytes in all.
+/// less often, so that all sizes move equally many bytes in total.
 const FULL_REPETITIONS_MIB: u64 = 32;
 
 /// The points of one operation on one device.

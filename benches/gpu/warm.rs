@@ -1,5 +1,6 @@
-//! Measures the time of a warm run. It is compared with its parts, an empty submission and the
-//! kernel, and with the same dispatch through wgpu alone, with everything made in advance.
+//! Measures the time of a run whose pipeline and buffers are cached. It is compared with an empty
+//! submission, with the time of the kernel, and with the same dispatch by wgpu alone, for which
+//! everything is created in advance.
 
 use std::{
     error::Error,
@@ -15,11 +16,11 @@ use crate::{
     write_json,
 };
 
-/// The number of dispatches in one submission for measuring the kernel's own time.
+/// The number of dispatches in one submission with which the kernel's own time is measured.
 const TIMES: u32 = 100;
 
-/// Measures cached kernels on images of growing size. A run and an empty submission are each waited
-/// for.
+/// Measures cached kernels on tensors of growing size. Each run, and each empty submission, is
+/// waited for.
 pub fn measure(
     gpu: &Gpu,
     repetitions: usize,

@@ -1,6 +1,6 @@
-//! `--cases by-hand`: everyday cases and transposes of TTC that miss a goal. Each is compared with
-//! a loop that is written for it alone. The cases run on one thread; loops for transposes also run
-//! with the number of threads of `--threads`.
+//! `--cases by-hand`: everyday cases and transposes of TTC that miss a goal of speed. Each is
+//! compared with a loop that is written for this case alone. The cases run on one thread; loops for
+//! transposes also run with the number of threads of `--threads`.
 //!
 //! In the everyday cases, runs are moved by the system's `memcpy`, as in numpy, and all stores are
 //! ordinary. In the transposes of TTC, stores are non-temporal, as in HPTT.
@@ -22,7 +22,7 @@ use super::{
 /// The size of a cache line, in bytes.
 const LINE: usize = 64;
 
-/// A loop that copies from the image of the source to the image of the destination.
+/// A loop that copies the bytes of the source to the destination.
 type Loop = fn(&[u8], &mut [u8]);
 
 /// The loops, by the start of the names of their cases.
@@ -106,8 +106,8 @@ fn transposes() -> Result<Vec<Everyday>, Box<dyn Error>> {
     Ok(cases)
 }
 
-/// Times each case, its loop and a copy of the same size one after the other. The last-level cache
-/// may hold the images of one contender, as in numpy's process, but not the images of all.
+/// Times each case, its loop and a copy of the same size in turns. The last-level cache may hold
+/// the buffers of one of these, as in numpy's process, but not the buffers of all.
 pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let mut report = Report::new("host");
@@ -123,8 +123,7 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
         let plain: Vec<u8> = (0..length).map(|n| n as u8).collect();
         let mut images = [0x5a, 0xa5].map(|byte| vec![byte; length + LINE]);
         let [ours, expected] = images.each_mut().map(|image| {
-            // Images that are written with non-temporal stores begin at a cache line. Others begin
-            // where they are allocated.
+            // Destinations of non-temporal stores begin at a cache line. Others are not aligned.
             let gap = if case.name.starts_with("ttc") { LINE } else { 1 };
             let gap = image.as_ptr().addr().wrapping_neg() % gap;
             &mut image[gap..gap + length]
@@ -165,7 +164,7 @@ fn rows(source: &[u8], to: &mut [u8], pitch: usize, length: usize) {
     }
 }
 
-/// Transposes a matrix of units of `N` bytes, column by column.
+/// Transposes a matrix of elements of `N` bytes, column by column.
 fn turned<const N: usize>(source: &[u8], to: &mut [u8], rows: usize, columns: usize) {
     let source = source.as_chunks::<N>().0;
     for (column, to) in to.as_chunks_mut::<N>().0.chunks_exact_mut(rows).enumerate() {
@@ -241,8 +240,8 @@ fn outermost<const N: usize>(
     });
 }
 
-/// Copies `[a, B, C, D, e] by [1, 3, 2, 0, 4]` in the order of the source, on one thread. `e` units
-/// have 128 bytes.
+/// Copies `[a, B, C, D, e] by [1, 3, 2, 0, 4]` in the order of the source, on one thread. A row of
+/// `e` elements has 128 bytes.
 fn runs_of_128_bytes<const B: usize, const C: usize, const D: usize>(source: &[u8], to: &mut [u8]) {
     let to = to.as_chunks_mut::<128>().0;
     let all = to.len() / (B * C * D);
@@ -281,9 +280,9 @@ fn planes<const N: usize>(source: &[u8], to: &mut [u8], [d, e, f]: [usize; 3]) {
     });
 }
 
-/// Transposes a matrix of units of 4 or 8 bytes with non-temporal stores. 16 rows of 16 bytes are
-/// moved at a time in registers, in the order of the source, and data 256 bytes ahead is
-/// prefetched. The distances between rows and between columns are in units.
+/// Transposes a matrix of elements of 4 or 8 bytes with non-temporal stores. 16 rows of 16 bytes
+/// are moved at a time in registers, in the order of the source, and data 256 bytes ahead is
+/// prefetched. The distances between rows and between columns are in elements.
 fn turned_past_caches<const N: usize>(
     source: &[[u8; N]],
     to: &mut [[u8; N]],
@@ -317,8 +316,8 @@ fn turned_past_caches<const N: usize>(
     }
 }
 
-/// Returns the columns of a square of units of 4 bytes, or of units of 8 bytes in its first two
-/// rows.
+/// Returns the columns of a square of elements of 4 bytes, or of elements of 8 bytes in its first
+/// two rows.
 #[inline]
 fn turned_square<const N: usize>(rows: [[u8; 16]; 4]) -> [[u8; 16]; 4] {
     if N == 4 {

@@ -1,5 +1,5 @@
-//! `--cases cached`: copies whose images are in the caches, compared with a memcpy of the same
-//! number of bytes in the caches, and calls on 64 bytes.
+//! `--cases cached`: copies within the caches, compared with a `memcpy` of the same number of bytes
+//! in the caches, and the time of calls on 64 bytes.
 
 use super::{
     Run,
@@ -13,7 +13,7 @@ const REPETITION_BYTES: usize = 1 << 23;
 /// The greatest number of calls in a repetition.
 const MOST_CALLS: usize = 1 << 14;
 
-/// Source, destination, and the share of memcpy's rate that is the goal.
+/// The source, the destination, and the goal as a share of `memcpy`'s rate.
 const COPIES: [(&str, &str, f64); 12] = [
     ("u8[3,224,224]", "u8[3,224,224]{0,2,1}", 0.15),
     ("u8[224,224,3]", "u8[224,224,3]{1,0,2}", 0.15),
@@ -29,7 +29,7 @@ const COPIES: [(&str, &str, f64); 12] = [
     ("f64[128,128]", "f64[128,128]{0,1}", 0.3),
 ];
 
-/// Source and destination, of 64 bytes each.
+/// The source and the destination, of 64 bytes each.
 const CALLS: [(&str, &str); 5] = [
     ("f32[16]", "f32[16]"),
     ("f32[4,4]", "f32[4,4]{0,1}"),
@@ -68,7 +68,8 @@ pub fn measure(repetitions: usize, report: &mut Report) {
         run.check();
         println!("{:44} {:6.0} ns", run.name, nanoseconds(timings[0].best_ms, MOST_CALLS));
     }
-    // There are more operations than a thread keeps, so that each call is like a first one.
+    // There are more operations than a thread caches, so that each call takes the time of a first
+    // call.
     let in_turns = Contender {
         name: "in turns".to_owned(),
         bytes: 0,

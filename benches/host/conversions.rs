@@ -1,5 +1,5 @@
-//! `--cases conversions`: relayouts between two element types, and through tables. The share is of
-//! a `memcpy` that reads and writes as many bytes together.
+//! `--cases conversions`: relayouts between two element types, and through tables. They are
+//! compared with a `memcpy` that reads and writes the same number of bytes in total.
 
 use std::error::Error;
 

@@ -110,7 +110,7 @@ fn one(run: &mut Run, repetitions: usize, name: &str, report: &mut Report) -> (f
 }
 
 /// Returns the rate of one case in GB/s if nothing else runs between its repetitions, as in numpy's
-/// process. The last-level cache then has to hold only the images of the case, and not those of a
+/// process. The last-level cache then holds only the buffers of the case, and not the buffers of a
 /// copy.
 fn alone(run: &mut Run, repetitions: usize) -> f64 {
     rate(&round_robin(repetitions.max(NUMPY_REPETITIONS), false, vec![run.contender()])[0])

@@ -1,6 +1,7 @@
-//! `--cases in-place`: a row of a cache that is written at a run-time start, and rows that are
-//! scattered to run-time indices, beside a loop of `memcpy` for each row. The result takes over the
-//! buffer of its parameter, except where the whole table is copied first.
+//! `--cases in-place`: a row that is written to a cache at a run-time start, and rows that are
+//! scattered to run-time indices. They are compared with a loop that calls `memcpy` for each row.
+//! The result takes over the buffer of its parameter, except in cases that copy the whole table
+//! first.
 
 use std::error::Error;
 

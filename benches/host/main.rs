@@ -88,12 +88,12 @@ fn main() {
     });
 }
 
-/// Returns an image of `bytes` bytes that look random.
+/// Returns `bytes` bytes that look random.
 fn image(bytes: u64) -> Vec<u8> {
     (0..bytes).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
 }
 
-/// An operation with its images.
+/// An operation with the bytes of its source and its destination.
 struct Run {
     name: String,
     nest: CopyNest,
@@ -125,8 +125,8 @@ impl Run {
         Contender { name, bytes, run: Box::new(|| self.copy()) }
     }
 
-    /// Compares every place with the meaning of the nest. Only elements of whole bytes are
-    /// compared.
+    /// Compares every element of the destination with the definition of the nest. Only elements of
+    /// whole bytes are compared.
     fn check(&self) {
         let bytes = self.nest.dst_bits() as usize / 8;
         let converts = self.nest.conversion().is_some();

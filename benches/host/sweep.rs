@@ -32,14 +32,14 @@ const PLAN_LINES: usize = 6;
 /// rate.
 const LEAST_SECONDS: f64 = 0.1;
 
-/// The greatest number of positions whose bytes are compared with the meaning of the nest.
+/// The greatest number of elements that are compared with the definition of the nest.
 const CHECKED: u64 = 20_000;
 
 /// The smallest destination that the second summary counts, in bytes. The copies of smaller ones
 /// take little longer than a call.
 const LARGE: usize = 1 << 16;
 
-/// If the share of a case is less than this, the lines of the source that it has to read are
+/// If the share of a case is less than this, the cache lines of the source that it must read are
 /// counted.
 const COUNTED: f64 = 0.4;
 
@@ -53,8 +53,8 @@ struct Row {
     bytes: usize,
     share: f64,
     rate: f64,
-    /// The share of a copy that reads as many cache lines of the source as this one has to. It is
-    /// larger than `share` if many lines hold only a few of the bytes, as with padded dimensions.
+    /// The share of the rate of a copy that reads an equal number of cache lines. It is larger than
+    /// `share` if the case needs only a few bytes of many lines, as with padded dimensions.
     of_lines: f64,
     plan: String,
 }
@@ -155,7 +155,7 @@ fn row(name: String, what: &What, threads: usize) -> Row {
     Row { name, bytes, share, rate, of_lines, plan }
 }
 
-/// Returns the number of cache lines of the sources that hold a unit which is copied.
+/// Returns the number of cache lines of the sources that contain bytes which are copied.
 fn source_lines(what: &What) -> usize {
     let of_nest = |nest: &CopyNest| {
         let mut lines = HashSet::new();
@@ -195,8 +195,8 @@ fn of_program(program: &Program) -> (usize, Box<dyn FnMut() + '_>) {
     (bytes, Box::new(run))
 }
 
-/// Compares some places of the destination with the meaning of the nest: [`CHECKED`] positions at
-/// equal distances, and the last 300.
+/// Compares some elements of the destination with the definition of the nest: [`CHECKED`] of them
+/// at equal distances, and the last 300.
 fn check(name: &str, nest: &CopyNest, source: &[u8], destination: &[u8]) {
     let bits = |image: &[u8], unit: u64, bits: u32| {
         let value = |bit: u64| u128::from(image[(bit / 8) as usize] >> (bit % 8) & 1);

@@ -21,11 +21,11 @@ const WORST: usize = 30;
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Gather,
-    /// The result takes over the array.
+    /// Scatters windows into the array, whose buffer the result takes over.
     ScatterInPlace,
-    /// The array is copied first.
+    /// Scatters windows into a copy of the array.
     ScatterWithCopy,
-    /// A single window, such as a token in a cache; the result takes over the array.
+    /// Updates a single window, such as a token in a cache, in the array itself.
     UpdateInPlace,
 }
 
@@ -145,7 +145,7 @@ impl Case {
     }
 }
 
-/// A measured case: its name, and its rate as a multiple of the loop's.
+/// A measured case: its name, and its rate as a multiple of the loop's rate.
 struct Row {
     name: String,
     share: f64,

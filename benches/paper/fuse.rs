@@ -143,8 +143,8 @@ impl Fusing<'_> {
         }
     }
 
-    /// Returns the number of instructions of a sum. There is one for each product, which also adds
-    /// one other term, and one for each two of the remaining terms.
+    /// Returns the number of instructions of a sum. Each product takes one instruction, which also
+    /// adds another term. Each further instruction adds two of the remaining terms.
     fn sum(&self, id: Id) -> u64 {
         let (mut products, mut others, mut constants) = (0, 0_u64, 0);
         let (mut shifts, mut funnels): (Vec<i64>, u64) = (vec![], 0);

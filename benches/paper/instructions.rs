@@ -4,7 +4,8 @@
 //! modelled. The rules were read from its machine code (`sm_90`, CUDA 12.9), for the everyday
 //! kernels as CUDA C and for the examples of the tests:
 //!
-//! - Functions are inlined. Common subexpressions are computed once, and unused ones are dropped.
+//! - Functions are inlined. Common subexpressions are computed once, and unused expressions are
+//!   dropped.
 //! - Sums are computed in any order. A product, or a shift by a constant, that is only added to
 //!   something is a part of the addition (`IMAD`, `LEA`, `LEA.HI`). An addition takes three
 //!   operands (`IADD3`). `|` is counted in the same way: it includes shifts and masks (`LOP3`), but
@@ -79,8 +80,8 @@ impl Instructions {
 /// The scalars of a value.
 type Ids = Vec<Id>;
 
-/// Walks the statements of a kernel, each of them once, and gives every scalar a number. Equal
-/// scalars have the same number.
+/// Walks the statements of a kernel once, and gives every scalar a number. Equal scalars have the
+/// same number.
 struct Walk<'a> {
     module: &'a Module,
     nodes: Vec<Node>,
@@ -140,7 +141,7 @@ impl<'a> Walk<'a> {
         }
         self.block(&mut frame, &function.body);
         let (value, returns) = frame.returned;
-        // If there are several return statements, the result is none of their values alone.
+        // If there are several return statements, the result is unknown.
         let value = if returns > 1 { value.iter().map(|_| self.opaque()).collect() } else { value };
         (call, value)
     }
@@ -219,7 +220,8 @@ impl<'a> Walk<'a> {
         value
     }
 
-    /// Returns the scalars of an expression. The scalars of a pointer are its places.
+    /// Returns the scalars of an expression. The scalars of a pointer are the indices that it
+    /// consists of.
     fn value(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Ids {
         if let Some(value) = &frame.values[of.index()] {
             return value.clone();

@@ -114,7 +114,8 @@ fn run(nest: &CopyNest, kernel: &Kernel, waves: usize) -> Result<Counts, Box<dyn
     let share = words as f64 / written;
     let amortized = least.map(|sectors| sectors * share);
     let cache = LevelTraffic { passed: machine.cache, least: amortized };
-    // Some waves read sectors that other waves use too.
+    // If only some waves run, the least possible number is the number of sectors that these waves
+    // use.
     let least = if waves < all_waves { machine.seen() } else { least };
     let memory = LevelTraffic { passed: machine.memory, least };
     Ok(Counts { cache, memory, operations, words })

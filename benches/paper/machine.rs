@@ -33,7 +33,7 @@ pub struct Traffic {
 pub struct Cache {
     capacity: usize,
     last_use: HashMap<Sector, u64>,
-    /// Every use, the oldest first.
+    /// All uses of sectors, the oldest first.
     uses: VecDeque<(u64, Sector)>,
     now: u64,
 }

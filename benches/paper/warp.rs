@@ -1,4 +1,4 @@
-//! The 32 invocations of a warp, which run in step.
+//! A model of a warp: 32 invocations that run in lockstep.
 
 use super::{
     instructions::Instructions,
@@ -16,7 +16,7 @@ pub type Sector = u32;
 #[derive(Debug)]
 pub struct Request {
     site: usize,
-    /// The number of earlier visits of this site by the same invocation.
+    /// The number of earlier accesses that the same invocation made with this instruction.
     turn: usize,
     pub is_write: bool,
     pub sectors: Vec<Sector>,
@@ -60,7 +60,7 @@ impl Warp {
         self.running += instructions;
     }
 
-    /// Adds an access. One instruction computes its place, and another is the access itself.
+    /// Adds an access. One instruction computes its address, and another is the access itself.
     pub fn access(&mut self, access: Access) {
         self.take(2);
         let turn = self.sites.iter().filter(|&&site| site == access.site).count();

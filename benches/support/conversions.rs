@@ -1,4 +1,4 @@
-//! Relayouts between two element types, and through tables, on images, weights, activations and
+//! Relayouts between two element types, and through tables, on pictures, weights, activations and
 //! indices.
 
 use stridec::{Error, Operation, Tensor, request::Table};

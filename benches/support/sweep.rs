@@ -2,7 +2,7 @@
 //!
 //! The operations are taken from these families in turn: transposes, tiles, blocked formats,
 //! padding, slices, mirrored rows, packed elements, strided sources, and programs of one
-//! instruction. Images have 64 KiB to 24 MiB.
+//! instruction. Tensors have 64 KiB to 24 MiB.
 #![allow(dead_code)] // each bench uses a part
 #![allow(clippy::cast_sign_loss, clippy::cast_precision_loss, clippy::cast_possible_truncation)] // positive sizes
 
@@ -70,7 +70,7 @@ const ODD: [u64; 20] =
 /// Extents that are multiples of registers, or divide them.
 const EVEN: [u64; 15] = [2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 384, 512, 1024];
 
-/// The size of the largest image of a padded or blocked destination, in bytes.
+/// The maximum size of a padded or blocked destination, in bytes.
 const MOST_BYTES: u64 = 60_000_000;
 
 fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {

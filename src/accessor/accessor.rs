@@ -278,7 +278,8 @@ fn check_name(name: &str) -> Result<(), AccessorError> {
     Ok(())
 }
 
-/// Returns a dense, row-major array with the same elements, which is the destination of the nest.
+/// Returns a dense, row-major array with the same elements. The functions do the work of a copy
+/// into this array.
 fn dense(descriptor: &StrideDescriptor) -> Result<StrideDescriptor, crate::stride::StrideError> {
     let sizes = descriptor.sizes();
     let mut strides = vec![1_i64; sizes.len()];

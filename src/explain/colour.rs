@@ -1,8 +1,8 @@
-//! [`Colour`]: the colour of a place in memory, which depends on its offset. The colours are those
-//! of viridis, which become steadily lighter and suit colour-blind readers. Places that are close
-//! together in memory have similar colours.
+//! [`Colour`]: the colour of an element in a picture, which depends on its offset in memory. The
+//! colours are the scale viridis, which becomes steadily lighter and suits colour-blind readers.
+//! Elements that are close together in memory have similar colours.
 
-/// Ten colours of viridis, from the first place in memory to the last.
+/// Ten colours of viridis, from the start of memory to its end.
 pub(super) const VIRIDIS: [[u8; 3]; 10] = [
     [0x44, 0x01, 0x54],
     [0x48, 0x28, 0x78],
@@ -36,7 +36,7 @@ pub(super) struct Colour {
 }
 
 impl Colour {
-    /// Returns the colour of place `at` in a memory of `places` places.
+    /// Returns the colour for the offset `at` in a memory of `places` elements.
     pub(super) fn of(at: u64, places: u64) -> Self {
         let last = u128::from(places.saturating_sub(1)).max(1);
         // The position on the colour scale, in 256ths of the distance between two adjacent colours.

@@ -3,7 +3,8 @@
 //!
 //! The page must show exactly the layout that the compiler uses. Therefore everything about a whole
 //! layout is computed here in Rust. The page's scripts compute only the offset of an index, the
-//! index at an offset, and the source index that the window gives (`page/layout.js`).
+//! index at an offset, and the index in the source from which an element is copied
+//! (`page/layout.js`).
 
 use serde_json::{Value, json};
 

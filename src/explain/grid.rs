@@ -29,17 +29,16 @@ pub(super) struct Grid<'a> {
     pub(super) caption: String,
     /// The dimension that runs down the grid, and the dimension that runs across it.
     pub(super) dimensions: Dimensions,
-    /// The rows and the columns to draw. Hidden ones are replaced by gaps.
+    /// The rows and the columns that are drawn, with gaps in place of the hidden ones.
     pub(super) items: [Vec<Item>; 2],
     /// The distance between adjacent rows and between adjacent columns, in indices. It is 1, or the
     /// extents of a tile if a cell is a tile.
     step: [u64; 2],
     /// The logical index of the cell at row 0 and column 0.
     first: Vec<u64>,
-    /// The places at the two ends of the colour scale, which shows the position of each cell in
-    /// memory.
+    /// The offsets in memory at the two ends of the colour scale.
     pub(super) range: [u64; 2],
-    /// The number of places that a cell represents: 1, or the number of places in a tile.
+    /// The number of elements, with padding, that a cell represents: 1, or the size of a tile.
     span: u64,
     boxes: Option<Rc<BoxLevels>>,
     pub(super) paint: Paint<'a>,
@@ -49,9 +48,9 @@ pub(super) struct Grid<'a> {
 pub(super) struct Cell {
     /// The logical index of the cell. In padding, it lies outside the array.
     pub(super) index: Vec<u64>,
-    /// The place of the cell in memory.
+    /// The offset of the cell in memory, in elements.
     pub(super) place: u64,
-    /// True if the place holds an element.
+    /// True if the cell is an element, and false if it is padding.
     pub(super) element: bool,
 }
 
@@ -243,7 +242,8 @@ pub(super) fn grids<'a>(
             caption: format!("The array{plane} in tiles of {high} × {wide}, each with its offsets"),
             items: [0, 1].map(|side| choose(tiles[side], (budget[side] / 2).min(8), &[], &[])),
             step: tile,
-            // The places of a tile are contiguous, unless the layout is padded or folded.
+            // A tile is contiguous in memory, unless the layout is padded or a tile joins
+            // dimensions.
             span: if one.range[1] + 1 == span { span } else { 1 },
             boxes: None,
             ..whole(first, String::new())
@@ -367,8 +367,8 @@ fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
         .and_then(|axis| dimension[axis.coordinate])
 }
 
-/// Computes the logical dimension to which each coordinate of a descriptor belongs. A fold belongs
-/// to its most minor dimension.
+/// Computes the logical dimension to which each coordinate of a descriptor belongs. Dimensions that
+/// a tile joins belong to the most minor one.
 struct LogicalDimension;
 
 impl Forward for LogicalDimension {
@@ -407,7 +407,7 @@ mod tests {
     use super::*;
     use crate::shape::Shape;
 
-    /// Checks that the place of every drawn cell is the offset of its index.
+    /// Checks that the offset of every drawn cell is the offset of its index.
     #[test]
     fn every_cell_is_at_its_offset() {
         let shapes = [

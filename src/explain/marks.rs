@@ -18,7 +18,7 @@ pub(super) struct Mark {
 
 /// Finds, for each axis of a nest, the lines of the kernel that use its strides. This is a search
 /// in the text: a line matches if its comment names the stride, or if it adds or multiplies by the
-/// stride, in units or in words of 4 to 16 bytes.
+/// stride, counted in the nest's units or in words of 4 to 16 bytes.
 pub(super) fn marks(nest: &CopyNest, wgsl: &str) -> Vec<Mark> {
     let bits = u64::from(nest.dst_bits());
     let marks = nest.axes().enumerate().map(|(axis, of)| {

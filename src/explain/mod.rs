@@ -4,9 +4,9 @@
 //! A layout is drawn from the descriptor that the compiler uses, and the movement of elements is
 //! read from the kernel's nest. A [`Picture`] describes what to draw.
 //! [`Tensor::draw`](crate::Tensor::draw) and [`Operation::draw`](crate::Operation::draw) create
-//! pictures. In all of them, a *place* is room for one element in memory; a place without an
-//! element is padding or a gap ([names](crate::guide::names)). All three writers draw from the same
-//! model of a picture:
+//! pictures. In all of them, a *place* is the room for one element in memory. A place without an
+//! element is padding or a gap between rows ([names](crate::guide::names)). All three writers draw
+//! from the same model of a picture:
 //!
 //! ```text
 //! Picture ─┬─► tiles      the boxes of each level of tiles, and the places of padding

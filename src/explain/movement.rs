@@ -4,10 +4,10 @@
 use super::Movement;
 use crate::stride::StrideDescriptor;
 
-/// Returns the place in the source from which `place` in the destination is copied. Returns `None`
-/// if this place is filled with padding or zero.
+/// Returns the offset in the source from which the element at offset `place` of the destination is
+/// copied. Returns `None` if the destination has padding or zero there.
 ///
-/// The units of a nest may be wider or narrower than an element, so places are converted to bits
+/// A nest may copy several elements or a part of one at a time, so offsets are converted to bits
 /// and back.
 pub(super) fn origin(
     source: &StrideDescriptor,
@@ -25,7 +25,7 @@ pub(super) fn origin(
     Some((bit - source.prefix_bytes() * 8) / u64::from(source.element_bits()))
 }
 
-/// An element that a picture follows: its place in the destination, and its place in the source.
+/// An element that a picture follows: its offset in the destination, and its offset in the source.
 pub(super) type Move = (u64, u64);
 
 /// The maximum number of elements of an operation for which every element is followed.
@@ -60,7 +60,8 @@ mod tests {
         window::{Slice, Window},
     };
 
-    /// Checks that the nest and the window give the same source, whatever unit the nest moves.
+    /// Checks that the nest and the window give the same source, however many elements the nest
+    /// copies at a time.
     #[test]
     fn origins_are_those_of_the_window() {
         let pairs = [

@@ -5,7 +5,7 @@ use super::{mosaic::Mosaic, tiles::TiledDimension};
 /// The choice of the text and the colour in the cells of a grid.
 #[derive(Clone, Copy)]
 pub(super) enum Paint<'a> {
-    /// Each cell shows its place in memory.
+    /// Each cell shows its offset in memory.
     Places,
     /// Each cell shows the source of its element.
     Sources(&'a Mosaic<'a>),
@@ -21,7 +21,7 @@ impl Paint<'_> {
     }
 
     /// Returns the indices along a dimension at which the source changes. Returns none if cells
-    /// show places.
+    /// show offsets.
     pub(super) fn cuts(self, dimension: &TiledDimension) -> Vec<u64> {
         match self {
             Self::Places => vec![],

@@ -27,7 +27,7 @@ pub struct Side<'a> {
 pub struct Movement<'a> {
     /// The layout of the destination.
     pub destination: Side<'a>,
-    /// The window, which maps each destination index to its source index.
+    /// The window, which gives the source index for each destination index.
     pub window: &'a Window,
     /// The loop nest that the kernel runs.
     pub nest: &'a CopyNest,

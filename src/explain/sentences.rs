@@ -1,4 +1,4 @@
-//! [`Sentences`]: a description of a layout in words, with its sizes, strides, digits and padding.
+//! [`Sentences`]: a description of a layout in words, with its sizes, strides, tiles and padding.
 
 use std::fmt::Write as _;
 
@@ -14,8 +14,8 @@ pub(super) struct Sentences {
     /// One sentence for each level of boxes that tiles form, from coarse to fine. Each group of
     /// dimensions that a tile joins has a sentence as well.
     pub(super) tiles: Vec<String>,
-    /// The digits of an index with their strides, major to minor. A *digit* is a part of a
-    /// dimension that tiles split.
+    /// The parts into which tiles split an index, such as `d0/8` and `d0%8`, with their strides,
+    /// major to minor. They are called *digits*.
     pub(super) digits: Vec<DigitRow>,
     /// The computation of the offset of one element, as an example.
     pub(super) example: Option<String>,
@@ -25,11 +25,11 @@ pub(super) struct Sentences {
 pub(super) struct DigitRow {
     /// The name of the digit, such as `d0/8`.
     pub(super) name: String,
-    /// The number of places along the digit, padding included.
+    /// The number of values of the digit, padding included.
     pub(super) places: u64,
-    /// The number of places along the digit that hold elements.
+    /// The number of values of the digit that occur in elements.
     pub(super) values: u64,
-    /// The distance between adjacent places along the digit, in elements.
+    /// The distance in memory if the digit grows by 1, in elements.
     pub(super) stride: i64,
 }
 
@@ -73,13 +73,13 @@ fn size(descriptor: &StrideDescriptor) -> String {
     text
 }
 
-/// Returns the number of places in memory that hold no element.
+/// Returns the size of the padding and the gaps, in elements.
 pub(super) fn unused(descriptor: &StrideDescriptor) -> u64 {
     descriptor.physical_elements().saturating_sub(used(descriptor))
 }
 
-/// Returns the number of places that hold an element. It can be smaller than the number of
-/// elements, because indices that differ only in broadcast dimensions share a place.
+/// Returns the size of the elements in memory, in elements. It can be smaller than the number of
+/// elements, because indices that differ only in broadcast dimensions share their memory.
 fn used(descriptor: &StrideDescriptor) -> u64 {
     let shared = |dimension: usize| {
         let axes = descriptor.axes();
@@ -133,7 +133,7 @@ fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
 }
 
 impl StrideDescriptor {
-    /// Returns true if all unused places are at the end, after axes that fill the start of memory
+    /// Returns true if all unused memory is at the end, after axes that fill the start of memory
     /// without gaps. `cells` is the product of the axes' extents.
     fn is_packed_but_for_tail(&self, cells: u64) -> bool {
         let reach = self.axes().iter().map(|axis| axis.stride.saturating_mul(signed(axis.extent)));

@@ -30,7 +30,8 @@ pub(super) struct View {
     outer: Vec<usize>,
 }
 
-/// A row or a column of the drawing: one piece of a dimension, or several adjacent ones.
+/// A row or a column of the drawing. It is one piece into which a sharding cuts a dimension, or
+/// several adjacent pieces.
 #[derive(Clone, Copy)]
 pub(super) struct Strip {
     /// The tile that contains the first piece of the strip, as an index along the dimension.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-/// One entry along a dimension that is drawn only in part.
+/// An entry along a dimension of which only some indices are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// An index that is drawn.
@@ -13,9 +13,9 @@ pub(super) enum Item {
 }
 
 /// Chooses at most `budget` entries to draw for the indices `0..extent`. If not all indices fit,
-/// takes the first and the last one. Then takes indices around `cuts` and around the end of the
-/// first box of each period, and finally more from the front while there is room. Gaps between
-/// these indices are entries with the number of hidden indices.
+/// takes the first and the last one, then indices around `cuts` and around the end of the first box
+/// of each tile, and finally more from the front while there is room. Gaps between these indices
+/// are entries with the number of hidden indices.
 ///
 /// `periods` contains the extents of the boxes that tiles form, coarse to fine. `cuts` contains the
 /// indices at which the source of elements changes.

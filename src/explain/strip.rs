@@ -1,8 +1,9 @@
-//! Divides memory into lines of places that fit the width of a picture.
+//! Divides memory into lines that fit the width of a picture. A *place* is the room for one element
+//! in memory.
 
 use crate::stride::StrideDescriptor;
 
-/// A line of consecutive places in memory.
+/// A line of the picture, which shows consecutive places.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryLine {
     /// The first place.
@@ -23,8 +24,8 @@ pub(super) enum PlaceContent {
     Element(Vec<u64>),
     /// Padding, a gap or a tail.
     Padding,
-    /// Either an element or padding. It is not computed which, because the strides interleave in
-    /// too many ways.
+    /// An element or padding, which is not known, because the strides interleave in too many ways
+    /// to find out.
     Unknown,
 }
 

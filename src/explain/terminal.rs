@@ -14,10 +14,11 @@ use super::{
 };
 use crate::stride::StrideDescriptor;
 
-/// The maximum number of rows of a grid.
+/// The maximum number of rows that are drawn of one grid. Rows in the middle of a taller grid are
+/// left out.
 pub(super) const MAX_ROWS: usize = 16;
-/// The maximum number of lines that are all shown. If memory has more lines, only selected ones are
-/// shown.
+/// The number of lines up to which all of memory is drawn. If memory takes more lines, [`strip`]
+/// selects a few of them.
 const MAX_LINES: usize = 8;
 
 /// Draws a picture for a terminal of `width` columns (at least 40). A writer such as `anstream` may
@@ -74,7 +75,8 @@ fn side(text: &mut String, side: Side<'_>, dimensions: &Dimensions, width: usize
     for sentence in &words.tiles {
         wrapped(text, sentence, width);
     }
-    // A cell has an offset, a blank and a line. Each row begins with its index.
+    // A cell takes the width of the largest offset, a blank and a vertical line. Each row begins
+    // with its index.
     let cell = digits(descriptor.physical_elements().saturating_sub(1)).max(3);
     let label = digits(descriptor.extents().iter().copied().max().unwrap_or(0)) + 6;
     let columns = width.saturating_sub(label) / (cell + 2);
@@ -114,7 +116,7 @@ pub(super) fn draw(text: &mut String, grid: &Grid<'_>, width: usize) {
     let frame = if grid.is_tiled() { 2 } else { 1 };
     let across = lines(grid, 1, frame);
     let down = lines(grid, 0, frame);
-    // Write the labels of columns. The label of a gap is the number of hidden columns.
+    // Write the labels of columns. Where columns are left out, the label is their number.
     let cells = |side: usize| grid.items[side].iter();
     let _ = write!(text, "{:margin$} ", "");
     for (item, &line) in cells(1).zip(&across) {
@@ -184,8 +186,9 @@ fn content(text: &mut String, grid: &Grid<'_>, cell: &Cell, width: usize) {
     }
 }
 
-/// Returns the weights of the lines between the drawn rows (side 0) or columns (side 1). The first
-/// and the last line are parts of the frame around the grid, and have the weight `frame`.
+/// Returns the weights of the grid lines between the rows (`side` 0) or columns (`side` 1) that are
+/// drawn: 0 for no line, 1 for a light line and 2 for a heavy line. The first and the last line
+/// belong to the frame around the grid and have the weight `frame`.
 fn lines(grid: &Grid<'_>, side: usize, frame: u8) -> Vec<u8> {
     let mut lines: Vec<u8> = grid.items[side]
         .iter()
@@ -208,8 +211,8 @@ fn joint(up: u8, right: u8, down: u8, left: u8) -> char {
     JOINTS.chars().nth(number).unwrap_or(' ')
 }
 
-/// Draws memory line by line. A line has the offset of its first place, and the index of the
-/// element in each place.
+/// Draws memory line by line. Each line begins with an offset, and lists the indices of the
+/// elements that are stored from there on.
 fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
     let places = descriptor.physical_elements();
     if places == 0 {
@@ -247,7 +250,8 @@ fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
     }
 }
 
-/// Writes the table of the digits of an index, major to minor.
+/// Writes a table of the parts into which tiles split an index, such as `d0/8` and `d0%8`, each
+/// with its number of values and its stride. The most major part comes first.
 fn table(text: &mut String, words: &Sentences) {
     if words.digits.is_empty() {
         return;
@@ -263,7 +267,7 @@ fn table(text: &mut String, words: &Sentences) {
     }
 }
 
-/// Returns the label of a gap, such as `+1022`.
+/// Returns the label for a number of rows, columns or places that are left out, such as `+1022`.
 fn more(hidden: u64) -> String {
     format!("+{hidden}")
 }

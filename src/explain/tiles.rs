@@ -1,23 +1,28 @@
-//! Finds the boxes that tiles form, and the places of cells outside the array. Both are computed
-//! from the compiler's own descriptor, so that pictures agree with kernels.
+//! Finds the boxes to draw around the elements of each tile, and the location of padding in memory.
+//! Both are computed from the [`StrideDescriptor`] that kernels are compiled from, so that pictures
+//! agree with kernels.
+//!
+//! Pictures show an array as a grid of cells: one cell for each element, and one for each padding
+//! element that partial tiles add.
 
 use std::convert::Infallible;
 
 use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 
-/// A dimension that tiles can cut: a logical dimension, or several that a `*` in a tile joins.
+/// A dimension as the tiles of a layout see it: a dimension of the array, or several that a `*` in
+/// a tile joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TiledDimension {
-    /// The index of the descriptor's coordinate for this dimension.
+    /// The index of the dimension in the descriptor's list of coordinates.
     pub(super) coordinate: usize,
-    /// The logical dimensions that this dimension consists of, major to minor.
+    /// The dimensions of the array that are joined, major to minor.
     pub(super) of: Vec<usize>,
 }
 
 impl TiledDimension {
-    /// Sets the position along this dimension to `value` in the logical index `index`. If `value`
-    /// is past the extent, the most major of the joined dimensions exceeds its extent, so that the
-    /// index lies in padding.
+    /// Sets the coordinate along this dimension to `value` in an index of the array. If `value` is
+    /// past the end, so is the index along the most major of the joined dimensions, and it is
+    /// padding.
     pub(super) fn set(&self, descriptor: &StrideDescriptor, index: &mut [u64], value: u64) {
         let mut rest = value;
         for &dimension in self.of[1..].iter().rev() {
@@ -28,7 +33,7 @@ impl TiledDimension {
         index[self.of[0]] = rest;
     }
 
-    /// Returns the most minor logical dimension that this dimension consists of.
+    /// Returns the most minor of the joined dimensions.
     pub(super) fn minor(&self) -> usize {
         self.of[self.of.len() - 1]
     }
@@ -39,20 +44,21 @@ impl TiledDimension {
     }
 }
 
-/// The dimensions that tiles can cut, and the boxes into which tiles cut them, level by level.
+/// The boxes into which the tiles of a layout cut an array, level by level: the boxes of the first
+/// tile, then the smaller boxes of the next tile inside them.
 pub(super) struct BoxLevels {
-    /// The dimensions that tiles can cut. Dimensions that a tile joins are listed as one.
+    /// The dimensions of the array. Dimensions that a tile joins are listed as one.
     pub(super) dimensions: Vec<TiledDimension>,
-    /// The extents of the boxes along each coordinate, for each level, from coarse to fine.
+    /// The extents of the boxes of each level along each coordinate of the descriptor, from the
+    /// largest boxes to the smallest.
     ///
-    /// For example, the levels of a matrix with `T(8,128)(2,1)` are `[[8, 128, …], [2, 1, …]]`. A
-    /// dimension that no tile cuts has extent 1, as if each index were a box.
+    /// For example, the levels of a matrix with `T(8,128)(2,1)` are `[[8, 128, …], [2, 1, …]]`.
+    /// Along a dimension that no tile cuts, boxes have extent 1.
     pub(super) levels: Vec<Vec<u64>>,
 }
 
 impl BoxLevels {
-    /// Derives the boxes from the splits of a descriptor. Each level cuts the boxes of the previous
-    /// level.
+    /// Finds the boxes from the steps of a descriptor that split a coordinate.
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
         let mut levels = vec![];
         let mut parts = (0..descriptor.rank())
@@ -63,7 +69,7 @@ impl BoxLevels {
         let mut dimensions: Vec<TiledDimension> = vec![];
         for (coordinate, part) in parts.into_iter().enumerate() {
             let CoordinateRole::Whole(of) = part else { continue };
-            // A fold takes the position of its most minor dimension.
+            // Dimensions that are joined are listed at the position of the most minor one.
             let at = dimensions.iter().position(|dimension| of.ends_with(&dimension.of));
             let joined = TiledDimension { coordinate, of };
             match at {
@@ -77,8 +83,9 @@ impl BoxLevels {
         Self { dimensions, levels }
     }
 
-    /// Returns the weight of the line to draw before `index` along a coordinate: 2 at the start of
-    /// a box of the first level, 1 at the start of a box of a deeper level, and 0 elsewhere.
+    /// Returns the weight of the line that is drawn before `index` along a coordinate: 2 at the
+    /// start of a box of the first level, 1 at the start of a smaller box, and otherwise 0, which
+    /// is no line.
     pub(super) fn line(&self, coordinate: usize, index: u64) -> u8 {
         let mut within = index;
         for (level, extents) in self.levels.iter().enumerate() {
@@ -90,7 +97,7 @@ impl BoxLevels {
         0
     }
 
-    /// Returns the extents of the boxes along a coordinate, coarse to fine.
+    /// Returns the extents of the boxes along a coordinate, from the largest to the smallest.
     pub(super) fn periods(&self, coordinate: usize) -> Vec<u64> {
         self.levels.iter().map(|extents| extents[coordinate]).collect()
     }
@@ -103,25 +110,27 @@ impl BoxLevels {
         self.dimensions.iter().filter(is_cut).collect()
     }
 
-    /// Returns the tiled dimension that consists of the logical dimension `logical` alone, or
-    /// `None` if a tile joins it with others.
+    /// Returns the entry for the array's dimension `logical`, or `None` if a tile joins it with
+    /// others.
     pub(super) fn dimension(&self, logical: usize) -> Option<&TiledDimension> {
         self.dimensions.iter().find(|dimension| dimension.of == [logical])
     }
 }
 
-/// The kind of a descriptor's coordinate, which decides if a split of it forms boxes.
+/// The role of a coordinate of the descriptor. Splits of a dimension, or of a remainder, form
+/// boxes; splits of other coordinates do not.
 enum CoordinateRole {
-    /// A whole dimension, given by the logical dimensions that it consists of.
+    /// A dimension of the array, or several that are joined, listed major to minor.
     Whole(Vec<usize>),
-    /// A remainder of a split: the coordinate of the whole dimension, and the number of splits so
-    /// far.
+    /// The remainder of a split, which is the index inside a box. It has the coordinate of the
+    /// dimension that was split first, and the number of splits so far.
     Remainder(usize, usize),
-    /// A quotient, or a fold of quotients or remainders.
+    /// The quotient of a split, which is the number of a box, or several coordinates that are
+    /// joined.
     Other,
 }
 
-/// Collects the extents of the boxes, step by step of a descriptor.
+/// Collects the extents of the boxes while it runs the steps of a descriptor.
 struct LevelFinder<'a> {
     coordinates: usize,
     levels: &'a mut Vec<Vec<u64>>,
@@ -166,8 +175,7 @@ impl Forward for LevelFinder<'_> {
     }
 }
 
-/// Returns the extent of a dimension with padding: the extent of its axis in memory, rounded up to
-/// whole tiles.
+/// Returns the extent of a dimension with its padding, rounded up to whole tiles.
 pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &TiledDimension) -> u64 {
     let mut extents: Coordinates<u64> = descriptor.extents().into();
     for axis in descriptor.axes() {
@@ -177,8 +185,8 @@ pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &TiledDimension) 
     extents[dimension.minor()]
 }
 
-/// Computes the extent of each coordinate, rounded up to whole tiles. In a fold, the most minor
-/// coordinate gets the extent of the whole fold.
+/// Computes the extent of each dimension with its padding, by running the steps of a descriptor
+/// backwards. If dimensions are joined, the most minor one gets the extent of all.
 struct WholeTiles;
 
 impl Undo for WholeTiles {
@@ -205,20 +213,20 @@ impl Undo for WholeTiles {
     }
 }
 
-/// Returns the place in memory of the cell at `index`. The index may lie outside the array, in
-/// padding.
+/// Returns the offset in memory of the cell at `index`, in elements. The index may lie outside the
+/// array, in padding.
 pub(super) fn place(descriptor: &StrideDescriptor, index: &[u64]) -> u64 {
     let values = descriptor.coordinates(index);
     let axes = descriptor.axes().iter();
-    // The place of padding past a single element may overflow an `i64`, but is never drawn.
+    // A very large stride along a dimension of extent 1 may overflow, but such a cell is never
+    // drawn.
     let strided = axes
         .map(|axis| axis.stride.wrapping_mul(i64::try_from(values[axis.coordinate]).unwrap_or(0)))
         .fold(0_i64, i64::wrapping_add);
     descriptor.base_offset().wrapping_add_signed(strided)
 }
 
-/// Returns the product of `extents`, limited to 2^64-1, because a drawing never needs a larger
-/// number.
+/// Returns the product of `extents`, or 2^64-1 if it is larger.
 pub(super) fn product(extents: impl IntoIterator<Item = u64>) -> u64 {
     extents.into_iter().fold(1, u64::saturating_mul)
 }

@@ -230,7 +230,8 @@ pub(super) fn in_place(
     }
 }
 
-/// Checks that the size of a slice of host memory, `given`, is exactly the size of the image.
+/// Checks that the size of a slice of host memory, `given`, is exactly the size of its tensor in
+/// memory.
 pub(super) fn image(operand: Operand, given: usize, expected: u64) -> Result<(), GpuError> {
     let given = given as u64;
     if given != expected {

@@ -39,14 +39,14 @@ pub enum GpuError {
         /// The bindings that were found.
         reason: String,
     },
-    /// A slice of host memory does not have the size of the whole image.
+    /// A slice of host memory does not have the size of its tensor in memory.
     #[error("{operand}: expected {expected} bytes, the kernel's whole image, got {given}")]
     ImageSize {
         /// The role of the slice.
         operand: Operand,
         /// The size of the slice, in bytes.
         given: u64,
-        /// The size of the image, in bytes.
+        /// The size of the tensor in memory, in bytes.
         expected: u64,
     },
     /// The number of buffers differs from the number that the kernel or the program binds.
@@ -162,7 +162,7 @@ pub enum GpuError {
         /// The limit of the device.
         limit: u64,
     },
-    /// The device cannot run the copy, even if it is split into parts of a single position.
+    /// The device cannot run the copy, even if it is split into the smallest possible parts.
     #[error(transparent)]
     Schedule(ScheduleError),
     /// The buffers of the program cannot be packed for the kernels of the device.

@@ -1,9 +1,9 @@
 //! Runs a [`Kernel`](crate::wgsl::Kernel) on a GPU, through wgpu.
 //!
 //! [`Adapters`] lists the devices of the machine. [`Gpu`] opens one of them, or adopts a device
-//! that the embedder owns. In this module, an *image* is all bytes of a tensor in memory, including
-//! padding; it has nothing to do with textures. There are six ways to run a kernel, listed from the
-//! simplest to the one with the least overhead:
+//! that the embedder owns. Host memory is passed as slices with all bytes of a tensor, including
+//! padding. There are six ways to run a kernel, listed from the simplest to the one with the least
+//! overhead:
 //!
 //! | | moves | waits |
 //! |---|---|---|

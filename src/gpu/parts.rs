@@ -35,7 +35,8 @@ struct PartInFlight {
 
 impl Gpu {
     /// Runs a copy of any size on host bytes. Splits the copy into parts that are within the limits
-    /// of the target and of the device. `source` and `destination` are the whole images.
+    /// of the target and of the device. `source` and `destination` have all bytes of the tensors,
+    /// including padding.
     ///
     /// The device holds only a few parts at a time. After each part, `progress` is called with the
     /// number of bytes of the destination that are complete. If the copy keeps gaps, each part
@@ -43,7 +44,7 @@ impl Gpu {
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run). Returns [`GpuError::Schedule`] if the target
-    /// cannot run even a single position of the copy. After an error, the contents of the
+    /// cannot run even the smallest part of the copy. After an error, the contents of the
     /// destination are unspecified.
     pub fn run_in_parts(
         &self,

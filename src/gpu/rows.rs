@@ -21,7 +21,7 @@ pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8]))
         if let Some(whole) = whole {
             put(place, whole);
         } else {
-            // The row starts inside a byte, or extends past an end of the image.
+            // The row starts inside a byte, or extends past an end of the source.
             shifted.clear();
             shifted.extend((bit..).step_by(8).take(bytes).map(|bit| byte_at(image, bit)));
             put(place, &shifted);
@@ -30,7 +30,7 @@ pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8]))
     }
 }
 
-/// Returns the eight bits of an image that start at `bit`. Bits outside the image are 0.
+/// Returns eight bits of `image` from bit `bit` on. Bits outside `image` are 0.
 fn byte_at(image: &[u8], bit: i64) -> u8 {
     let byte = |number: i64| {
         usize::try_from(number).ok().and_then(|number| image.get(number)).copied().unwrap_or(0)
@@ -40,7 +40,7 @@ fn byte_at(image: &[u8], bit: i64) -> u8 {
     (both >> shift).to_le_bytes()[0]
 }
 
-/// Fills `run` with the bits of an image from `bit` on. Bits outside the image are 0.
+/// Fills `run` with bits of `image` from bit `bit` on. Bits outside `image` are 0.
 pub(super) fn read_bits(image: &[u8], bit: u64, run: &mut [u8]) {
     let first = to_usize(bit / 8);
     match image.get(first..first + run.len()) {
@@ -53,8 +53,8 @@ pub(super) fn read_bits(image: &[u8], bit: u64, run: &mut [u8]) {
     }
 }
 
-/// Writes the first `bits` bits of `run` to an image, starting at bit `bit` of the image. Keeps all
-/// other bits of the image.
+/// Writes the first `bits` bits of `run` to `image`, starting at bit `bit`. Keeps all other bits of
+/// `image`.
 pub(super) fn change_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     let (last, kept) = (to_usize((bit + bits) / 8), u8::MAX << ((bit + bits) % 8));
     let after = image.get(last).copied();
@@ -64,9 +64,9 @@ pub(super) fn change_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     }
 }
 
-/// Writes the first `bits` bits of `run` to an image, starting at bit `bit` of the image. Keeps the
-/// earlier bits of the first byte. The remaining bits of `run` must be 0, because they overwrite
-/// the later bits of the last byte.
+/// Writes the first `bits` bits of `run` to `image`, starting at bit `bit`. Keeps the earlier bits
+/// of the first byte. The remaining bits of `run` must be 0, because they overwrite the later bits
+/// of the last byte.
 pub(super) fn write_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     let (first, shift) = (to_usize(bit / 8), bit % 8);
     if shift == 0 {

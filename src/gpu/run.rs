@@ -17,7 +17,8 @@ use crate::{
 };
 
 impl Gpu {
-    /// Runs a kernel on host bytes. `source` and `destination` are the whole images.
+    /// Runs a kernel on host bytes. `source` and `destination` have all bytes of the tensors,
+    /// including padding.
     ///
     /// Every byte of the destination is written. There are two exceptions: a kernel without
     /// dispatches leaves the destination unchanged, and a kernel with [`Gaps::Keep`] changes only
@@ -45,8 +46,8 @@ impl Gpu {
     }
 
     /// Runs a kernel with several sources on host bytes, such as a copy through a table. `sources`
-    /// has the whole image of each source, in the order of the kernel's bindings. In all other
-    /// respects, this is [`run`](Self::run).
+    /// has all bytes of each source, in the order of the kernel's bindings. In all other respects,
+    /// this is [`run`](Self::run).
     ///
     /// # Errors
     /// Returns [`GpuError::Bindings`] if the number of slices differs from the number of sources,
@@ -102,13 +103,14 @@ impl Gpu {
     }
 
     /// Runs a copy on host bytes, and returns the number of kernels that it took. If the device can
-    /// bind and hold both images, the copy takes one kernel. Otherwise it is run by
+    /// bind and hold both tensors, the copy takes one kernel. Otherwise it is run by
     /// [`run_in_parts`](Self::run_in_parts).
     ///
     /// The copy is run in parts
     ///
-    /// - if an image exceeds `max_storage_buffer_binding_size` or `max_buffer_size`;
-    /// - if the copy has too many units to number them with 32 bits;
+    /// - if the source or the destination exceeds `max_storage_buffer_binding_size` or
+    ///   `max_buffer_size`;
+    /// - if the copy has too many elements to number them with 32 bits;
     /// - if it needs more workgroups than one dispatch can have;
     /// - if the device is out of memory.
     ///

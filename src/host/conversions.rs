@@ -1,7 +1,8 @@
-//! Converts contiguous units from one element type to another, as [`Conversion::apply`] defines it.
+//! Converts contiguous elements from one type to another. [`Conversion::apply`] defines the result.
 //!
 //! Each pair of common types has its own loop without branches, so that the compiler can use vector
-//! instructions. Other types of at most 8 bits are converted through a table.
+//! instructions. Other types of at most 8 bits are converted through a table. All loops read and
+//! write whole bytes: elements of fewer than 8 bits have been unpacked to a byte each.
 
 #![expect(clippy::cast_precision_loss, clippy::float_cmp)] // rounding is what is meant
 #![expect(clippy::cast_lossless, clippy::cast_sign_loss, clippy::cast_possible_wrap)] // a macro's
@@ -16,38 +17,36 @@ use super::{
     simd::each_unit,
 };
 
-/// A conversion of units in memory. Units are whole bytes on both sides.
+/// A conversion of arrays of elements, each of whole bytes.
 pub(super) struct UnitConversion {
     conversion: Conversion,
-    /// The size of a unit before and after the conversion, in bytes.
+    /// The size of an element before and after the conversion, in bytes.
     bytes: (usize, usize),
-    /// The size of a unit after the conversion, in bits.
+    /// The width of an element after the conversion, in bits.
     dst: u32,
     units: UnitLoop,
 }
 
-/// A function that converts all units of its first argument.
+/// A function that converts the elements in the first slice and writes them to the second.
 type ConvertUnits = fn(&[u8], &mut [u8]);
 
-/// The code that converts units, chosen once for a pair of types.
+/// The code for a pair of types, chosen once when a conversion is created.
 enum UnitLoop {
-    /// The unit after the conversion for every value of a byte. Used if units have at most 8 bits
-    /// before the conversion.
+    /// The results for all 256 values of a byte, for types of at most 8 bits that have no loop.
     Table(Box<[u64; 256]>),
     /// A loop that was compiled for this pair of types.
     Loop(ConvertUnits),
-    /// [`Conversion::apply`] is called for one unit after the other.
+    /// A call of [`Conversion::unit`] for each element.
     Each,
 }
 
 impl UnitConversion {
-    /// Returns the conversion of units of `src` bits to units of `dst` bits. In memory, units below
-    /// 8 bits must be unpacked to one byte each.
+    /// Returns the conversion of elements that take `src` bits to elements that take `dst` bits.
     pub(super) fn new(conversion: Conversion, src: u32, dst: u32) -> Self {
         let bytes = (src.div_ceil(8) as usize, dst.div_ceil(8) as usize);
         let [from, to] = [conversion.from(), conversion.to()];
         let width = |of: ElementType| of.storage_bits().unwrap_or(0);
-        // Units below a byte are in memory as one byte each.
+        // The loops are compiled for elements of their usual width, or of one byte if that is less.
         let is_plain = src.max(8) == width(from) && dst.max(8) == width(to);
         let chosen = if is_plain { loop_of(from, to) } else { None };
         let units = match chosen {
@@ -61,8 +60,8 @@ impl UnitConversion {
         Self { conversion, bytes, dst, units }
     }
 
-    /// Converts all units of `from` and writes them to `to`, which must have room for as many
-    /// units.
+    /// Converts the elements of `from` and writes them to `to`, which must have room for the same
+    /// number of elements.
     pub(super) fn run(&self, from: &[u8], to: &mut [u8]) {
         let (src, dst) = self.bytes;
         debug_assert_eq!(from.len() / src, to.len() / dst, "as many units");
@@ -87,7 +86,7 @@ impl UnitConversion {
     }
 }
 
-/// Replaces each byte of `from` by its entry in the table.
+/// Writes the table entry of each byte of `from` to `to`, as the low `DST` bytes of the entry.
 fn looked_up<'a, const DST: usize>(
     table: &[u64; 256],
     from: impl Iterator<Item = &'a u8>,
@@ -99,20 +98,21 @@ fn looked_up<'a, const DST: usize>(
     }
 }
 
-/// A number of one of Rust's own types. The conversions of this module agree with `as`, which
-/// truncates fractions, saturates at the limits of integers and turns NaN into zero.
+/// A number of a primitive type, between its load and its store. It is converted to integers with
+/// `as`, which truncates fractions, saturates at the limits of the integer and turns NaN into zero.
 trait Held: Copy {
     /// Returns true if the number is not zero.
     fn is_true(self) -> bool;
-    /// Returns the number as 4 bits: as an `s4` if `is_signed` is true, and otherwise as a `u4`.
+    /// Returns the number as an `s4` if `is_signed` is true, and otherwise as a `u4`, in the low 4
+    /// bits.
     fn low_bits(self, is_signed: bool) -> u8;
     /// Returns the bits of the `f32` that is nearest to the number.
     fn single(self) -> u32;
     /// Returns the bits of the `f64` that is nearest to the number.
     fn double(self) -> u64;
-    /// Returns the bits of an `f32` that can be rounded again, to a float of at most 16 bits, with
-    /// the same result as if the number were rounded once. For this, a number that is not an `f32`
-    /// itself is rounded to odd: to the one of its two neighbours among `f32` whose last bit is 1.
+    /// Returns the bits of the number rounded to an `f32` by rounding to odd: a number between two
+    /// `f32` becomes the one whose last bit is 1. This result can be rounded again, to a float of
+    /// at most 16 bits, as if the original number were rounded only once.
     fn odd(self) -> u32;
 }
 
@@ -122,8 +122,8 @@ fn quiet(nan: u32) -> u32 {
     nan & 0x8000_0000 | 0x7fc0_0000
 }
 
-/// Returns a number as 4 bits: as an `s4` if `is_signed` is true, and otherwise as a `u4`. `signed`
-/// and `unsigned` are the number saturated to `i8` and to `u8`.
+/// Returns a number as an `s4` or a `u4`, in the low 4 bits. `signed` and `unsigned` are the number
+/// saturated to `i8` and to `u8`.
 #[inline(always)]
 fn limited(signed: i8, unsigned: u8, is_signed: bool) -> u8 {
     if is_signed { signed.clamp(-8, 7) as u8 & 0xf } else { unsigned.min(0xf) }
@@ -185,8 +185,8 @@ impl Held for f64 {
         let nearest = self as f32;
         let bits = nearest.to_bits();
         let back = f64::from(nearest);
-        // Round towards zero. If this is inexact, set the last bit: of the two neighbours, one is
-        // odd.
+        // Round towards zero, and set the last bit if the result is inexact. If the number lies
+        // between two `f32`, this gives the odd one.
         let is_past = back.abs() > self.abs();
         let inexact = back != self && !self.is_nan();
         let low = bits - u32::from(inexact && is_past);
@@ -222,9 +222,9 @@ macro_rules! integers {
                 if <$type>::BITS <= 16 {
                     return self.single();
                 }
-                // Of the digits past the first 24, it only matters if one of them is 1. In this
-                // case, the last of the 24 becomes 1. All types use 64 bits here, so that the
-                // compiler treats them alike.
+                // An `f32` has 24 significant bits. If any bit after these is 1, set the last of
+                // the 24, which rounds to odd. All types compute with 64 bits here, so that the
+                // compiler generates the same code for them.
                 let wide = i128::from(self);
                 let magnitude = wide.unsigned_abs() as u64;
                 let past = (40 - magnitude.leading_zeros().cast_signed()).max(0);
@@ -238,20 +238,22 @@ macro_rules! integers {
 
 integers!(i8 u8 i16 u16 i32 u32 i64 u64);
 
-/// The format of a float of at most 16 bits, and its special values.
+/// The format of a float type of at most 16 bits, and the bit patterns of its special values.
 #[derive(Clone, Copy)]
 struct Small {
     exponent: u32,
     mantissa: u32,
     bias: u32,
-    /// The bit pattern for every value above the greatest finite number.
+    /// The pattern of numbers that are too large for the type: infinity, NaN or the greatest finite
+    /// number.
     most: u32,
-    /// The pattern of NaN without its sign.
+    /// The pattern of NaN, without the sign bit.
     nan: u32,
 }
 
 impl Small {
-    /// Returns the format of a float type in which the bits of NaN differ from those of zero.
+    /// Returns the format of a float type. It must not be a type in which NaN is the pattern of
+    /// negative zero.
     const fn of(element_type: ElementType) -> Self {
         let Some(format) = FloatFormat::of(element_type) else { panic!("a float") };
         let Some(nan) = format.nan() else { panic!("a type with NaN") };
@@ -266,7 +268,8 @@ impl Small {
     }
 }
 
-/// Returns the float that is nearest to the `f32` with these bits.
+/// Rounds the `f32` with the given bits to the nearest number of a narrower type, and returns its
+/// bits.
 #[inline(always)]
 fn small(bits: u32, Small { exponent, mantissa, bias, most, nan }: Small) -> u32 {
     let sign = bits >> 31 << (exponent + mantissa);
@@ -275,16 +278,15 @@ fn small(bits: u32, Small { exponent, mantissa, bias, most, nan }: Small) -> u32
     let even = (rest >> shift) & 1;
     let rounded = rest.wrapping_add((1 << (shift - 1)) - 1 + even) >> shift;
     let normal = rounded.wrapping_sub((127 - bias) << mantissa);
-    // Adding a power of two whose last digit is worth the least subnormal number rounds to a
-    // multiple of that number.
+    // Subnormal numbers are multiples of the smallest one. Adding a power of two whose last bit has
+    // that value makes the processor round to such a multiple.
     let unit = (151 - bias - mantissa) << 23;
     let subnormal = (f32::from_bits(rest) + f32::from_bits(unit)).to_bits().wrapping_sub(unit);
     let number = if rest < (128 - bias) << 23 { subnormal } else { normal };
     sign | if rest > 0x7f80_0000 { nan } else { number.min(most) }
 }
 
-/// Returns the `f32` with the value of a narrower float, of a type in which the bits of NaN differ
-/// from those of zero.
+/// Returns the number with the given bits of a narrower type, as an `f32`.
 #[inline(always)]
 fn from_small(
     bits: u32,
@@ -294,9 +296,9 @@ fn from_small(
     let sign = bits >> (exponent + mantissa) << 31;
     let pattern = bits & ((1 << (exponent + mantissa)) - 1);
     let rest = pattern << (23 - mantissa);
-    // The exponent of an f32 is greater by the difference of the biases. A subnormal number is
-    // first read as if it began with a one instead of a zero; subtracting the least normal number
-    // removes this one again.
+    // The exponent of an `f32` is greater by the difference of the biases. A subnormal number has
+    // no leading one, so it is first read as a normal number, with a one that the subtraction
+    // removes again.
     let least = (128 - bias) << 23;
     let subnormal = (f32::from_bits(rest + least) - f32::from_bits(least)).to_bits();
     let normal = rest + ((127 - bias) << 23);
@@ -312,16 +314,16 @@ const fn has_infinity(element_type: ElementType) -> bool {
     matches!(FloatFormat::of(element_type), Some(format) if format.has_infinity())
 }
 
-/// Returns the loop for a pair of types, or `None` if the pair has no loop of its own.
+/// Returns the loop for a pair of types, or `None` if there is no loop for the pair.
 fn loop_of(from: ElementType, to: ElementType) -> Option<ConvertUnits> {
     use ElementType as E;
-    /// The pattern of a number in a narrow type.
+    /// Rounds a number to a narrow float type, and returns the bits.
     macro_rules! narrow {
         ($value:expr, $to:ident) => {
             small(Held::odd($value), const { Small::of(E::$to) })
         };
     }
-    /// The number of a pattern of a narrow type.
+    /// Returns the value of a narrow float, given its bits, as an `f32`.
     macro_rules! widened {
         ($bits:expr, $from:ident) => {
             from_small(
@@ -331,7 +333,8 @@ fn loop_of(from: ElementType, to: ElementType) -> Option<ConvertUnits> {
             )
         };
     }
-    /// The loops from one type. `$load` makes a number from the `$bytes` bytes of a unit.
+    /// Selects the loop that converts from one type to the type `to`. `$load` reads a number from
+    /// the `$bytes` bytes of an element.
     macro_rules! loops {
         ($bytes:literal, $load:expr) => {{
             macro_rules! every {
@@ -397,8 +400,8 @@ fn loop_of(from: ElementType, to: ElementType) -> Option<ConvertUnits> {
 mod tests {
     use super::*;
 
-    /// Compares every pair of types with the definition: all values of types of at most 16 bits,
-    /// and special and random values of the others.
+    /// Compares the result for every pair of types with [`Conversion::apply`]: for all values of
+    /// types of at most 16 bits, and for special and random values of the others.
     #[test]
     fn units_are_converted_as_defined() {
         let mut state = 1_u64;
@@ -417,7 +420,7 @@ mod tests {
             } else {
                 let near = (0..64).flat_map(|bit| [1_u64 << bit, (1 << bit) - 1, !0 << bit]);
                 let patterns = (0..4000).map(|_| {
-                    // Random numbers with few digits, of every magnitude.
+                    // Random numbers of every magnitude, half of them with few bits set.
                     let (number, shift) = (random(), random() % 64);
                     if shift % 2 == 0 { number } else { number >> shift & random() }
                 });

@@ -1,8 +1,9 @@
-//! [`Affine`]: a weighted sum of the axes, quotients and lookups of a nest, called a *form* in
-//! messages and comments.
+//! [`Affine`]: a weighted sum of the loop counters, quotients and lookups of a nest, plus a
+//! constant. Messages and identifiers call it a *form*.
 //!
-//! Everything that a nest computes is a form, such as `8·a1 - q0 + 3`. Forms can be added and
-//! bounded, and some can be divided exactly. The passes need no other algebra.
+//! Every offset and condition of a nest is such an expression, for example `8·a1 - q0 + 3`.
+//! Expressions can be added and bounded, and some can be divided exactly. The passes need no other
+//! algebra.
 
 use std::fmt;
 
@@ -10,8 +11,7 @@ use smallvec::SmallVec;
 
 use super::bounds::Interval;
 
-/// A variable of an [`Affine`] form: a loop counter, or a number that is computed from loop
-/// counters.
+/// A variable of an [`Affine`] expression: a loop counter, or a number that the nest computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// The current step of a loop, from 0. Axis 0 is the outermost loop.
@@ -31,13 +31,13 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// Returns a form that is always `constant`.
+    /// Returns an expression that is always `constant`.
     #[must_use]
     pub fn constant(constant: i64) -> Self {
         Self { terms: SmallVec::new(), constant }
     }
 
-    /// Returns the form that consists of `value` alone, with weight 1.
+    /// Returns the expression that consists of `value` alone, with weight 1.
     #[must_use]
     pub fn value(value: Value) -> Self {
         Self { terms: [(value, 1)].into_iter().collect(), constant: 0 }
@@ -55,8 +55,7 @@ impl Affine {
         self.constant
     }
 
-    /// Returns the value of the form if it is the same at all positions, because the form consists
-    /// of a constant alone. Otherwise returns `None`.
+    /// Returns the value of the expression if it is a constant, and otherwise `None`.
     pub(crate) fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
@@ -71,7 +70,8 @@ impl Affine {
     ///
     /// # Panics
     ///
-    /// Panics if a coefficient exceeds 2^63-1. The forms of a valid nest stay far below this limit.
+    /// Panics if a coefficient exceeds 2^63-1. The expressions of a valid nest stay far below this
+    /// limit.
     #[must_use]
     pub fn plus(self, scale: i64, other: &Self) -> Self {
         self.checked_plus(scale, other).expect("forms of a nest stay below 2^60")
@@ -83,8 +83,8 @@ impl Affine {
         Some(self)
     }
 
-    /// Adds `scale · other` to the form. Returns `None` if a coefficient exceeds 2^63-1; the form
-    /// is then left in an inconsistent state.
+    /// Adds `scale · other` to the expression. Returns `None` if a coefficient exceeds 2^63-1; the
+    /// expression is then left in an inconsistent state.
     fn add_all(&mut self, scale: i64, other: &Self) -> Option<()> {
         self.constant = self.constant.checked_add(scale.checked_mul(other.constant)?)?;
         for &(value, weight) in &other.terms {
@@ -93,7 +93,7 @@ impl Affine {
         Some(())
     }
 
-    /// Replaces every occurrence of `value` by the form `by`.
+    /// Replaces every occurrence of `value` by the expression `by`.
     ///
     /// # Panics
     ///
@@ -107,15 +107,15 @@ impl Affine {
         self
     }
 
-    /// Returns a copy of the form in which `value` is replaced by `by`.
+    /// Returns a copy of the expression in which `value` is replaced by `by`.
     pub(crate) fn substituted(&self, value: Value, by: &Self) -> Self {
         let mut form = self.clone();
         form.substitute(value, by);
         form
     }
 
-    /// Renumbers the form's values by `name`, for example after an axis was removed. `name` must
-    /// not map two values to one.
+    /// Replaces each variable by the result of `name`, for example to renumber axes after one was
+    /// removed. `name` must not map two variables to one.
     pub(crate) fn rename(&mut self, name: impl Fn(Value) -> Value) -> &mut Self {
         for term in &mut self.terms {
             term.0 = name(term.0);
@@ -124,7 +124,7 @@ impl Affine {
         self
     }
 
-    /// Evaluates the form. `at` returns the current value of an axis, a quotient or a lookup.
+    /// Evaluates the expression. `at` returns the current value of an axis, a quotient or a lookup.
     pub(crate) fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
         self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
     }
@@ -148,8 +148,8 @@ impl Affine {
         })
     }
 
-    /// Returns the minimum and the maximum of the form if each value lies in the interval that `of`
-    /// returns for it.
+    /// Returns the minimum and the maximum of the expression if each value lies in the interval
+    /// that `of` returns for it.
     pub(crate) fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
         self.terms.iter().fold((self.constant, self.constant), |(low, high), &(value, weight)| {
             let (least, most) = of(value);
@@ -158,8 +158,8 @@ impl Affine {
         })
     }
 
-    /// Returns `⌊self / by⌋` as a form, or `None` if the quotient cannot be shown to be a form.
-    /// `of` returns the interval of each value.
+    /// Returns `⌊self / by⌋` as an affine expression, or `None` if none is found. `of` returns the
+    /// interval of each value.
     ///
     /// Terms whose weights are multiples of `by` are divided exactly. The sum of the other terms
     /// and the constant must give the same quotient for all values in their intervals. For example,

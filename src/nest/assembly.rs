@@ -9,7 +9,9 @@
 //! select the places for which the index is valid. When the index reaches a source or constant
 //! bits, the region becomes an entry of the nest's list of [cases](Case).
 //!
-//! The [module](super) explains *walk*, *form* and *guard*.
+//! A *walk* is the order of these loops, which visits the memory of the result by address, and a
+//! *unit* is one element, or a part of one, that a kernel moves at a time. The [module](super) has
+//! an example.
 
 use smallvec::SmallVec;
 
@@ -34,44 +36,44 @@ const MAX_QUOTIENTS: usize = 32;
 /// The limit on the number of lookups in a nest.
 pub(crate) const MAX_LOOKUPS: usize = 32;
 
-/// A nest under construction.
+/// A nest under construction: the loops are complete, and the caller adds the cases.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     nest: CopyNest,
     most_cases: usize,
     most_quotients: usize,
-    /// The greatest magnitude of each quotient. With these magnitudes, each form is checked for
-    /// overflow before its bounds are computed.
+    /// The greatest magnitude of each quotient. From these, the assembly finds out if an expression
+    /// can overflow, before it computes the bounds of the expression.
     reach: Magnitude,
-    /// The case for the padding of the destination. It becomes the last case.
+    /// The case that fills the padding of the destination. It is added after all others.
     padding: Option<Case>,
 }
 
-/// Positions of the walk that are handled together: those at which all guards hold and no earlier
-/// case applies.
+/// A set of places in the destination that are handled together: the places at which all guards
+/// hold and no earlier case applies.
 #[derive(Clone, Debug)]
 pub(crate) struct WalkRegion {
     guards: Vec<Guard>,
     bounds: Bounds,
 }
 
-/// The positions that hold an element, and the index of that element.
+/// The places of the destination that hold an element, and the index of the element at each place.
 pub(crate) type WalkStart = (WalkRegion, Coordinates<Index>);
 
-/// A region cut in two by a guard on one coordinate of an index. Each half is paired with that
-/// coordinate, whose bounds are narrowed to the half.
+/// A region cut in two by a guard on one coordinate of an index. Each half comes with this
+/// coordinate again, but with the narrower bounds that hold in the half.
 pub(crate) struct RegionSplit {
-    /// The positions at which the guard holds; `None` if it never holds.
+    /// The half in which the guard holds; `None` if it never holds.
     pub(crate) inside: Option<(WalkRegion, Index)>,
-    /// The other positions; `None` if the guard always holds. The inside must become a case before
-    /// the outside does, because cases are tested in order and the outside has no guard of its own.
+    /// The half in which the guard fails; `None` if it always holds. This half has no guard of its
+    /// own, so its cases must be added after the cases of `inside`.
     pub(crate) outside: Option<(WalkRegion, Index)>,
 }
 
 impl Assembly {
     /// Starts a nest that visits the memory of a destination and has no cases yet. Also returns the
-    /// positions that hold an element, and the index of that element; `None` if the destination has
-    /// no elements.
+    /// places that hold an element, and the index of the element at each; `None` if the destination
+    /// has no elements.
     ///
     /// # Errors
     ///
@@ -180,8 +182,8 @@ impl Assembly {
         Ok(self.add_source(units, descriptor.image_bytes()))
     }
 
-    /// Returns the offset of the integer at `index` in `source`, in integers of its type. A lookup
-    /// that is used in `region` loads this integer, so the offset is recorded as read.
+    /// Returns the offset of the element at `index` in `source`, in elements. A lookup loads this
+    /// element, an integer, for the places of `region`, so the offset is recorded as read.
     ///
     /// # Errors
     ///
@@ -202,7 +204,8 @@ impl Assembly {
         Ok(at.form)
     }
 
-    /// Adds a lookup, or finds an equal one that the nest already has, and returns it as an index.
+    /// Adds an integer that is loaded at run time, unless the nest already has an equal one.
+    /// Returns the integer as an index.
     ///
     /// # Errors
     ///
@@ -223,9 +226,9 @@ impl Assembly {
         Ok(Index { form: Affine::value(Value::Lookup(number)), low: 0, high })
     }
 
-    /// Splits a region into the positions at which `low <= index < end`, the inside, and all
-    /// others, the outside. The inside must become a case before the outside does, because the
-    /// outside has no guard that excludes the inside.
+    /// Splits a region in two: inside, `low <= index < end`; outside, the index has another value.
+    /// The cases of the inside must be added first, because the outside has no guard that excludes
+    /// the inside.
     ///
     /// # Errors
     ///
@@ -250,7 +253,8 @@ impl Assembly {
             return Ok(RegionSplit { inside: Some((inside, index)), outside: None });
         }
         let quotients = &self.nest.quotients;
-        // The values outside form an interval only if all of them lie on one side of the range.
+        // Outside, the index lies in an interval that is narrower than before only if no value of
+        // it is below `low`, or none is past `end`.
         let (first, last) = match (below, above) {
             (true, true) => (index.low, index.high),
             (true, false) => (index.low, low - 1),
@@ -327,7 +331,7 @@ impl Assembly {
         Ok([in_region(quotient, (first, last)), in_region(rest, rests)])
     }
 
-    /// Adds a case: the positions of the region read the element of `source` at `index`.
+    /// Adds a case: each place of the region gets the element of `source` at `index`.
     ///
     /// # Errors
     ///
@@ -348,7 +352,7 @@ impl Assembly {
         self.case(region, CaseValue::Read { source, at: at.form })
     }
 
-    /// Returns the offset of the element at `index` in the memory of `descriptor`, in units.
+    /// Returns the offset of the element at `index` in the memory of `descriptor`, in elements.
     fn place(
         &mut self,
         region: &mut WalkRegion,
@@ -373,8 +377,9 @@ impl Assembly {
         Ok(at.cut(bounds))
     }
 
-    /// Returns the coordinates in memory of the element at `index`: one for each axis of
-    /// `descriptor`, from major to minor.
+    /// Returns the coordinates of the element at `index` along the axes of `descriptor`, from major
+    /// to minor. The offset of the element is the base offset plus the sum of the coordinates times
+    /// the strides of the axes.
     ///
     /// # Errors
     ///
@@ -390,10 +395,10 @@ impl Assembly {
         Ok(descriptor.axes().iter().map(|axis| values[axis.coordinate].clone()).collect())
     }
 
-    /// Returns the index of the element that has the given coordinates in memory, the opposite of
-    /// [`along_axes`](Self::along_axes). Returns `None` if the coordinates may lie in padding at
-    /// some position. A coordinate of the result whose form also occurs in `known` takes the bounds
-    /// from `known`, because they may be narrower.
+    /// Returns the index of the element that has the given coordinates along the axes, the opposite
+    /// of [`along_axes`](Self::along_axes). Returns `None` if some of the places may be padding. If
+    /// an expression of the result also occurs in `known`, it takes the bounds from there, because
+    /// they may be narrower.
     ///
     /// # Errors
     ///
@@ -426,8 +431,8 @@ impl Assembly {
         Ok(Some(index))
     }
 
-    /// Records that a case or a lookup reads a source at the offset `at`. The upper bound of `at`
-    /// becomes the last unit that is read from the source, unless an earlier read goes further.
+    /// Records that a case or a lookup reads a source at the offset `at`, in order to know the last
+    /// unit that the kernel reads from each source.
     fn reads(&mut self, source: usize, at: &Index) {
         let last = at.high.unsigned_abs();
         let seen = &mut self.nest.sources[source].last_read;
@@ -437,7 +442,7 @@ impl Assembly {
         };
     }
 
-    /// Adds a case: the positions of the region have the value `bits`.
+    /// Adds a case: each place of the region is filled with `bits`.
     ///
     /// # Errors
     ///
@@ -447,15 +452,15 @@ impl Assembly {
         self.case(region, CaseValue::Bits(bits & mask))
     }
 
-    /// Turns the nest into one that stores [marks](Scattered) in a table of `places` 32-bit numbers
-    /// and copies nothing.
+    /// Turns the nest into one that copies nothing, and stores [marks](Scattered) in a table of
+    /// `places` 32-bit numbers.
     pub(crate) fn mark_table(&mut self, places: u64) {
         self.nest = self.nest.clone().scattering(places, places * 4);
         self.padding = None;
     }
 
-    /// Turns the nest into one that visits windows, and stores them in `destination`. Then
-    /// [`store_at`](Self::store_at) must be called, before cases are added.
+    /// Turns the nest of a scatter's updates into one that stores them in `destination`. The caller
+    /// must then call [`store_at`](Self::store_at), before it adds cases.
     ///
     /// # Errors
     ///
@@ -468,8 +473,8 @@ impl Assembly {
         Ok(())
     }
 
-    /// Makes each position of a nest that visits the windows of a scatter store to the place of the
-    /// element at `index` of `destination`.
+    /// Sets the place to which the nest of a scatter stores each update: the place of the element
+    /// at `index` of `destination`.
     ///
     /// # Errors
     ///
@@ -489,13 +494,13 @@ impl Assembly {
         Ok(())
     }
 
-    /// Adds the case of a nest that makes a table of [marks](Scattered), the number of the last
-    /// window that covers each place. The positions of the region store `number` at the place `at`
-    /// of the table, unless a greater number is there. Such a nest has only this case.
+    /// Adds the only case of a nest that makes a table of [marks](Scattered): for each place of a
+    /// destination, the number of the last update that covers it. In each iteration of the region,
+    /// `number` is stored at the entry `at` of the table, unless a greater number is there.
     ///
     /// # Errors
     ///
-    /// Returns an error if a form may exceed 2^60.
+    /// Returns an error if an expression may exceed 2^60.
     pub(crate) fn mark(
         &mut self,
         region: WalkRegion,
@@ -515,8 +520,8 @@ impl Assembly {
         Ok(())
     }
 
-    /// Sets the conversion between element types that is applied to every unit that a case reads.
-    /// Without a conversion, units are copied as they are.
+    /// Sets the conversion between element types that is applied to every element that a case
+    /// reads. Without one, elements are copied as they are.
     pub(crate) fn convert(&mut self, conversion: Option<Conversion>) {
         self.nest.conversion = conversion;
     }
@@ -526,12 +531,11 @@ impl Assembly {
         &self.nest.cases
     }
 
-    /// Returns the nest of a copy into a buffer that already holds the image of `source`. Positions
-    /// that would copy a unit of the source to the place where it already lies are not written.
-    /// Padding is not written either.
+    /// Returns the nest of a copy into the buffer that holds `source`. Elements that stay at their
+    /// place are not copied, and padding is not written.
     ///
-    /// Returns `None` if the copy reads places of the source that it may have overwritten, or if it
-    /// takes too many cases.
+    /// Returns `None` if the copy could overwrite an element before it is read, or if it takes too
+    /// many cases.
     pub(crate) fn in_place(&self, source: usize) -> Option<CopyNest> {
         in_place(self.nest.clone(), source)
     }
@@ -540,10 +544,11 @@ impl Assembly {
     ///
     /// # Errors
     ///
-    /// Returns an error if a form may exceed 2^60.
+    /// Returns an error if an expression may exceed 2^60.
     pub(crate) fn finish(mut self) -> Result<CopyNest, NestError> {
         self.nest.cases.extend(self.padding);
-        // Drop cases of zero bits at the end of the list: a position without a case is zero anyway.
+        // Drop the last cases if they fill with zero, because a place without a case becomes zero
+        // anyway.
         while let Some(Case { take: CaseValue::Bits(0), .. }) = self.nest.cases.last() {
             self.nest.cases.pop();
         }
@@ -555,8 +560,7 @@ impl Assembly {
         self.reach.check(&self.nest, Operand::Source(0), form)
     }
 
-    /// Adds bounds for the quotients and lookups that were added to the nest after the region was
-    /// made.
+    /// Adds bounds for the quotients and lookups that the nest got after the region was made.
     fn extend(&self, region: &mut WalkRegion) {
         region.bounds.extend(&self.nest.quotients, &self.nest.lookups);
     }
@@ -569,9 +573,9 @@ impl NestError {
 
 const PAST_LIMIT: NestError = NestError::PAST_LIMIT;
 
-/// The steps of [`StrideDescriptor::forward`], which converts the index of an element to its
-/// coordinates in memory, and of the opposite conversion. Indices and coordinates are affine
-/// expressions of the loops, so a split at a tile may add a quotient, a division, to the nest.
+/// Runs [`StrideDescriptor::forward`], which computes the coordinates of an element from its index,
+/// and [`StrideDescriptor::undo`], the opposite, on affine expressions of the loop counters instead
+/// of numbers. A split at a tile may therefore add a division to the nest.
 struct CoordinateBuilder<'a> {
     assembly: &'a mut Assembly,
     region: &'a mut WalkRegion,

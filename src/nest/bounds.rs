@@ -14,8 +14,8 @@ use super::{
 /// A closed interval: the minimum and the maximum value.
 pub(crate) type Interval = (i64, i64);
 
-/// The interval of each axis, quotient and lookup of a nest, over some set of positions of its
-/// loops.
+/// The interval of each loop counter, quotient and lookup of a nest, over some or all iterations of
+/// its loops.
 ///
 /// The bounds of an affine expression are computed from the intervals of the axes, quotients and
 /// lookups in it. They may be wider than necessary, but never too narrow.
@@ -66,9 +66,9 @@ impl Bounds {
         self.extend(&nest.quotients, &nest.lookups);
     }
 
-    /// Returns bounds that hold at the positions at which all guards of some case hold. They equal
-    /// the bounds of the whole walk, except that the lower bound of every quotient is 0: the
-    /// quotients that a case uses are not negative at its positions.
+    /// Returns bounds that hold at the positions to which some case applies. They equal the bounds
+    /// of the whole walk, except that the lower bound of every quotient is 0: a quotient that a
+    /// case uses is not negative at the positions to which the case applies.
     pub(crate) fn of_guarded(nest: &CopyNest) -> Self {
         let mut bounds = Self::of_axes(nest.extents.iter().map(|&extent| (0, signed(extent) - 1)));
         bounds.lookups.extend(nest.lookups.iter().map(lookup_interval));
@@ -82,8 +82,8 @@ impl Bounds {
     /// Returns the bounds over the positions at which a relayout or a slice reads its source, or
     /// `None` if it reads nothing.
     ///
-    /// The guards of the case that reads, and the last unit of the source that is read, narrow the
-    /// intervals of the axes and quotients.
+    /// These bounds are narrower than the bounds of the loops, because the guards hold and the
+    /// offset in the source is at most the last one that is read.
     pub(super) fn of_reading(nest: &CopyNest) -> Option<Self> {
         let last = match nest.last_read() {
             LastRead::Nothing => return None,
@@ -91,7 +91,7 @@ impl Bounds {
             LastRead::Unknown => signed(nest.src_units()) - 1,
         };
         let mut bounds = Self::of_walk(nest);
-        // Two rounds: quotients that the first round narrows may narrow axes in the second.
+        // Repeat once: quotients that the first round narrows may narrow axes in the second.
         for _ in 0..2 {
             for Guard { of, extent } in nest.reading_guards() {
                 bounds.narrow(of, 0, signed(*extent) - 1)?;
@@ -111,7 +111,7 @@ impl Bounds {
         low: i64,
         high: i64,
     ) -> Option<()> {
-        // Two rounds: quotients that the first round narrows may narrow axes in the second.
+        // Repeat once: quotients that the first round narrows may narrow axes in the second.
         for _ in 0..2 {
             self.narrow(form, low, high)?;
             self.narrow_quotients(quotients)?;
@@ -136,7 +136,7 @@ impl Bounds {
         Some(())
     }
 
-    /// Returns the minimum and the maximum of a form.
+    /// Returns the minimum and the maximum of an expression.
     pub(crate) fn of(&self, form: &Affine) -> Interval {
         form.interval(|value| self.of_value(value))
     }
@@ -166,8 +166,8 @@ impl Bounds {
         for &(value, weight) in form.terms() {
             let (least, most) = self.of(form);
             let own = self.weighed(value, weight);
-            // The interval in which `weight · value` must lie so that some choice of the other
-            // terms brings the form into `low..=high`.
+            // If the expression is in `low..=high`, and the other terms are within their bounds,
+            // then `weight · value` is in this interval.
             let (from, to) = (low - (most - own.1), high - (least - own.0));
             let by = weight.abs();
             let (first, last) = (-(-from).div_euclid(by), to.div_euclid(by));
@@ -193,27 +193,27 @@ fn lookup_interval(lookup: &Lookup) -> Interval {
     (0, signed(lookup.last))
 }
 
-/// The largest intermediate results in the evaluation of the forms of a nest, at positions at which
-/// the guards of some case hold. Positive terms are added first, then the magnitudes of the others
+/// The largest intermediate results when the expressions of a nest are evaluated, at positions to
+/// which some case applies. Positive terms are added first, and then the magnitudes of the others
 /// are subtracted. A kernel computes with 32-bit integers, so it can run the nest only if these
 /// results fit.
 ///
 /// The numbers saturate at 2^64-1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GreatestSums {
-    /// The largest intermediate result that must be exact, because its form is divided, compared or
-    /// used as the index of a lookup.
+    /// The largest intermediate result that must be exact, because its expression is divided,
+    /// compared or used as the index of a lookup.
     ///
-    /// Intermediate results of a form that only addresses a source may wrap around, because the
-    /// final result lies inside the source. The constants of such a form count nevertheless,
-    /// because they are written into the kernel.
+    /// Other expressions are offsets in a source. Their intermediate results may wrap around,
+    /// because the final result lies inside the source. Their constants count nevertheless, because
+    /// they are written into the kernel.
     pub(crate) tested: u64,
-    /// The largest intermediate result of any form, including those that may wrap around.
+    /// The largest intermediate result of any expression, including those that may wrap around.
     pub(crate) any: u64,
 }
 
 impl GreatestSums {
-    /// Returns the largest intermediate results of all forms of a nest.
+    /// Returns the largest intermediate results of all expressions of a nest.
     pub(crate) fn of(nest: &CopyNest) -> Self {
         let bounds = Bounds::of_guarded(nest);
         let sum = |form: &Affine| {
@@ -254,15 +254,17 @@ impl GreatestSums {
 /// The maximum magnitude of each quotient of a nest over the whole walk, including padding and
 /// gaps.
 ///
-/// With these numbers, the magnitude of every form is checked against [`LIMIT`]. Passes add up a
-/// few forms at a time, and such a sum cannot overflow if each form is within the limit.
+/// With these numbers, the magnitude of every expression is checked against [`LIMIT`]. Passes add
+/// up a few expressions at a time, and such a sum cannot overflow if each expression is within the
+/// limit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Magnitude {
     quotients: SmallVec<[u128; 4]>,
 }
 
 impl Magnitude {
-    /// Returns an error, which names `operand`, if the magnitude of a form exceeds [`LIMIT`].
+    /// Returns an error, which names `operand`, if the magnitude of an expression exceeds
+    /// [`LIMIT`].
     pub(super) fn check(
         &self,
         nest: &CopyNest,
@@ -285,7 +287,7 @@ impl Magnitude {
         Ok(())
     }
 
-    /// Returns the maximum magnitude of a form; the result saturates.
+    /// Returns the maximum magnitude of an expression; the result saturates.
     fn of(&self, nest: &CopyNest, form: &Affine) -> u128 {
         let (added, taken) = form.sums(|value| match value {
             Value::Axis(axis) => nest.extents[axis].into(),
@@ -303,7 +305,7 @@ fn within(operand: Operand, furthest: u128) -> Result<(), NestError> {
     Ok(())
 }
 
-/// Returns an error if the magnitude of any form of the nest exceeds [`LIMIT`].
+/// Returns an error if the magnitude of any expression of the nest exceeds [`LIMIT`].
 pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
     let mut reach = Magnitude::default();
     for quotient in &nest.quotients {

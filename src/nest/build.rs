@@ -14,12 +14,12 @@ use crate::{
     window::Window,
 };
 
-/// Builds the nest of an operation. For each position of the destination's memory, it finds the
-/// element that lies there, the element of the source that the window assigns to it, and the offset
-/// of that source element.
+/// Builds the nest of an operation. For each place in the destination's memory, the nest finds the
+/// index of the element there, the index of the source element that the window copies to it, and
+/// the offset of that source element.
 ///
-/// The nest has an axis for each dimension of the destination's memory, and a quotient for each
-/// tile of the source. Later passes simplify it.
+/// The nest has a loop for each dimension of the destination's memory, and a quotient for each tile
+/// of the source. Later passes simplify it.
 ///
 /// # Errors
 ///
@@ -58,8 +58,9 @@ fn check_update(
 
 /// Builds the nest of an operation. If `start_indices` are given, the operation is an update: the
 /// window must be the whole source, and it fills only the box of the destination that begins there.
-/// Everything else in the destination is a gap. If there is a table, it becomes the second source,
-/// and elements are looked up in it. Otherwise elements are converted if the types differ.
+/// The rest of the destination keeps its contents or becomes zero. If there is a table, it becomes
+/// the second source, and elements are looked up in it. Otherwise elements are converted if the
+/// types differ.
 ///
 /// # Errors
 ///
@@ -115,9 +116,9 @@ pub(crate) fn build_with(
     assembly.finish()
 }
 
-/// Narrows a region to the positions whose index lies in the box that begins at `starts` and has
-/// the extents of `window`. Returns the narrowed region and the index relative to the start of the
-/// box; `None` if there is no such position.
+/// Narrows a region to the places whose index lies in the box that begins at `starts` and has the
+/// extents of `window`. Returns the narrowed region and the index relative to the start of the box;
+/// `None` if there is no such place.
 fn inside(
     assembly: &Assembly,
     (mut region, mut index): WalkStart,
@@ -139,7 +140,7 @@ fn inside(
 }
 
 /// Returns the case that fills the padding of `padded_dimensions`. Returns `None` if there is no
-/// such padding, or if the padding value is zero: positions without a case are zero anyway.
+/// such padding, or if the padding value is zero, because places without a case become zero anyway.
 pub(super) fn padding_case(guards: &[(Guard, Unfilled)], fill: u128) -> Option<Case> {
     let pads = guards.iter().any(|(_, otherwise)| *otherwise == Unfilled::Padding);
     (fill != 0 && pads).then(|| {
@@ -219,12 +220,12 @@ fn unit_bits(
     Ok(unit)
 }
 
-/// Returns the number of elements in an image, including its prefix, and the number of elements in
-/// the prefix.
+/// Returns the number of elements for which a tensor has room in memory, including its prefix, and
+/// the number for which the prefix alone has room.
 ///
 /// # Errors
 ///
-/// Returns an error if the prefix is not a whole number of elements, or if the image has more
+/// Returns an error if the prefix is not a whole number of elements, or if the tensor takes more
 /// elements than [`LIMIT`] or more than 2^63-1 bits.
 pub(super) fn elements(
     operand: Operand,
@@ -269,7 +270,7 @@ mod tests {
     }
 
     /// A window is valid only for the extents that it was made for. On a smaller source, it would
-    /// read past the end of the image, or before its start if a stride is negative.
+    /// read past the end of the memory, or before its start if a stride is negative.
     #[test]
     fn a_window_that_passes_the_source_is_refused() {
         let every_second = Slice::new([1], [8], [-2]);

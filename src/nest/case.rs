@@ -1,5 +1,6 @@
 //! [`Case`]: an entry of the ordered list that gives each position of a nest its value. A position
-//! is one combination of the loop counters.
+//! is one combination of the loop counters, and a *unit* is the data that is copied at one
+//! position, such as an element.
 //!
 //! The list works like a chain of `if … else if …`. For example, a concatenation of 3 and 2 columns
 //! is `if a1 < 3: source 0 at 3·a0 + a1`, then `source 1 at 2·a0 + a1 - 3`. Because the order
@@ -39,7 +40,7 @@ pub struct Case {
 /// The value that a case gives to a position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CaseValue {
-    /// A unit of a source.
+    /// A unit that is copied from a source.
     Read {
         /// The index of the source in [`CopyNest::sources`](super::CopyNest::sources).
         source: usize,
@@ -53,7 +54,7 @@ pub enum CaseValue {
 /// The value of one position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PositionValue {
-    /// A unit of a source.
+    /// A unit that is copied from a source.
     Unit {
         /// The index of the source in [`CopyNest::sources`](super::CopyNest::sources).
         source: usize,
@@ -85,19 +86,19 @@ impl PositionValue {
     }
 }
 
-/// A test of a position: guards that must all hold, and the value that the position takes if any of
-/// them fails.
+/// A test before an element is copied: guards that must all hold, and the bits that are written if
+/// any of them fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal<'a> {
     /// The guards, in the order in which a kernel tests them.
     pub(crate) guards: SmallVec<[&'a Guard; 4]>,
-    /// The bits of the position if any guard fails; `None` if the destination keeps its bits there.
+    /// The bits that are written if any guard fails; `None` if the destination keeps its bits.
     pub(crate) bits: Option<u128>,
 }
 
-/// Returns the cases of a nest as a series of tests, each with the value of the positions that fail
-/// it. Positions that pass all tests read the source. A padded destination, for example, has one
-/// test: positions outside the array take the padding value.
+/// Returns the cases of a nest as a series of tests, each with the bits that are written if it
+/// fails. If all tests pass, the source is read. A padded destination, for example, has one test:
+/// places outside the array take the padding value.
 ///
 /// Returns `None` unless only the first case reads and each case has all guards of the next one.
 pub(super) fn refusals(cases: &[Case], gaps: Gaps) -> Option<SmallVec<[Refusal<'_>; 2]>> {

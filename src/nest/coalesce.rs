@@ -7,9 +7,9 @@ use super::{Affine, CopyNest, Value};
 /// Merges adjacent axes that one longer axis can replace, and drops axes of one step. At least one
 /// axis remains. The value of every position is unchanged.
 ///
-/// An outer axis and the next inner axis can be merged if, in every source offset, quotient and
-/// guard, one step of the outer axis adds as much as all steps of the inner axis together. In the
-/// destination this condition always holds, because the walk visits every place.
+/// Two neighbouring loops can be merged if one step of the outer loop adds the same amount as all
+/// steps of the inner loop together, in every source offset, quotient and guard. In the destination
+/// this is always true, because the loops visit every place.
 ///
 /// For example, a source `f32[2,3,4]` with rows padded to 8 has strides 24, 8 and 1. Its three axes
 /// become two: one of 6 steps, with stride 8 in the source and 4 in a dense destination, and one of
@@ -30,7 +30,7 @@ pub fn coalesce(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Returns true if the axes `outer` and `outer + 1` can be merged: in every form, one step of
+/// Returns true if the axes `outer` and `outer + 1` can be merged: in every expression, one step of
 /// `outer` adds as much as all steps of the next axis together.
 fn continues(nest: &CopyNest, outer: usize) -> bool {
     let inner_extent = i128::from(nest.extents[outer + 1]);
@@ -41,8 +41,8 @@ fn continues(nest: &CopyNest, outer: usize) -> bool {
     nest.forms().all(in_form)
 }
 
-/// Removes an axis from all forms and renumbers the others. The axis must always be 0 or have been
-/// merged into the next axis.
+/// Removes an axis from all expressions and renumbers the others. The axis must always be 0 or have
+/// been merged into the next axis.
 pub(super) fn remove(nest: &mut CopyNest, axis: usize) {
     nest.extents.remove(axis);
     nest.map(|form| {

@@ -3,7 +3,7 @@
 //! A value is rounded once, to the nearest value of the new type with ties to even, and subnormal
 //! numbers are not flushed to zero. These are the rules of XLA's `convert`, without the exceptions
 //! of its CPU backend; `docs/conversions.md` has all of them. [`Conversion::apply`] defines the
-//! result: kernels and the movers of the host must give the same bits, on every device.
+//! result: kernels and the code of the host must give the same bits, on every device.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Conversion {
     to: ElementType,
 }
 
-/// The kinds of element types that conversions tell apart.
+/// The kind of an element type, which decides how its elements are converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberKind {
     /// `pred`: false is zero, and every other bit pattern is true.
@@ -77,9 +77,9 @@ impl Conversion {
         [self.from, self.to].map(|of| NumberKind::of(of).unwrap_or(NumberKind::Pred))
     }
 
-    /// Returns the bits of an element after the conversion. Only the low bits of `bits` count, as
-    /// many as the type has; the bits of the result above those of its type are zero. An `s4` that
-    /// takes a byte is therefore written as in XLA, with four zero bits.
+    /// Returns the bits of an element after the conversion. Bits of `bits` above the width of the
+    /// old type are ignored, and bits of the result above the width of the new type are zero. An
+    /// `s4` that takes a byte is therefore written as in XLA, with four zero bits.
     #[must_use]
     pub fn apply(self, bits: u128) -> u128 {
         let number = self.number(bits);
@@ -121,9 +121,10 @@ impl Conversion {
         }
     }
 
-    /// Returns a unit of `dst` bits with an element after the conversion. If the layout gives the
-    /// element more bits than its type takes in memory, signed integers are sign-extended into the
-    /// additional bits, as in a copy to such a layout. Other types leave these bits zero.
+    /// Returns an element after the conversion, in the `dst` bits that it takes in the destination.
+    /// If the layout gives the element more bits than its type takes in memory, signed integers are
+    /// sign-extended into the additional bits, as in a copy to such a layout. Other types leave
+    /// these bits zero.
     pub(crate) fn unit(self, bits: u128, dst: u32) -> u128 {
         let element = self.apply(bits);
         let own = self.to.storage_bits().unwrap_or(dst);
@@ -223,7 +224,7 @@ mod tests {
         Conversion::new(from, to).unwrap().apply(bits)
     }
 
-    /// The table of values in the rules.
+    /// Checks the values in the table of `docs/conversions.md`.
     #[test]
     fn single_values() {
         for (from, to, bits, expected) in [
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!(Conversion::new(E::C64, E::F32), None);
     }
 
-    /// All values of small types, through every type in the middle.
+    /// Checks all values of small types, with every type in the middle.
     #[test]
     fn two_conversions_are_joined_only_if_nothing_is_lost() {
         let types: Vec<E> = E::ALL.into_iter().filter(|&of| NumberKind::of(of).is_some()).collect();

@@ -1,6 +1,8 @@
-//! [`CopyNest`]: one operation as a loop nest, and the value of each of its positions.
+//! [`CopyNest`]: one operation as a loop nest, and the value that each iteration writes.
 //!
-//! The [module](super) explains the words of this file, such as *walk*, *unit* and *form*.
+//! The [module](super) explains the words of this file with an example: a *unit* is the data that
+//! one iteration copies, a *position* is the number of an iteration, and a *place* is the room for
+//! one unit in memory.
 
 use std::sync::LazyLock;
 
@@ -18,22 +20,22 @@ use super::{
 /// The source offset of a nest that reads no source, for `CopyNest::src`.
 static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 
-/// A copy as a loop nest over the whole memory image of the destination.
+/// A copy as a loop nest over the whole memory of the destination.
 ///
-/// The loops, called axes, visit all places of the image in order of address, including padding,
-/// gaps and tail. This order is the *walk*. A *position* is the number of a step of the walk, and
-/// the steps of the axes are its digits. Therefore every place is written exactly once, and
-/// neighbouring positions store to neighbouring addresses. Position `p` is place `p + dst_base` of
-/// the destination. If the image starts or ends in the middle of an outer loop, `dst_base` is
-/// negative or there are more positions than places; positions outside the image are then skipped.
-/// A nest for an update in place is an exception: its loops visit the updates, and each position
+/// The loops, called axes, visit the whole memory of the destination in order of address, including
+/// padding and gaps. Therefore every place is written exactly once, and neighbouring iterations
+/// store to neighbouring addresses. A *position* is the number of an iteration, and position `p`
+/// writes place `p + dst_base`. If the destination starts or ends in the middle of an outer loop,
+/// some positions are before its start or past its end, and are skipped.
+///
+/// The nest of an update in place is an exception: its loops visit the updates, and each iteration
 /// stores at a place that the nest computes.
 ///
-/// An ordered list of [`cases`](Self::cases) defines the value of a position. The first case whose
-/// guards, or conditions, all hold applies. If none applies, [`gaps`](Self::gaps) decides if the
-/// value is zero or if the destination keeps its bits. A case takes a unit, such as an element, of
-/// one of the [`sources`](Self::sources), or constant bits. A relayout or a slice has one source,
-/// and one case that reads it.
+/// An ordered list of [`cases`](Self::cases) defines the value that is written at each position.
+/// The first case whose guards, or conditions, all hold applies. If none applies,
+/// [`gaps`](Self::gaps) decides if zero is written or if the destination keeps its bits. A case
+/// copies a unit, such as an element, of one of the [`sources`](Self::sources), or writes constant
+/// bits. A relayout or a slice has one source, and one case that reads it.
 ///
 /// ```text
 /// f32[2,3]{1,0} to f32[2,3]{0,1:PAD(3,5,one)}
@@ -74,21 +76,22 @@ pub struct CopyNest {
     pub(super) quotients: Vec<Quotient>,
     /// The integers that are computed at run time from the contents of sources.
     pub(super) lookups: Vec<Lookup>,
-    /// The images that cases and lookups read.
+    /// The tensors that cases and lookups read.
     pub(super) sources: SmallVec<[Source; 1]>,
     /// The cases. The first whose guards all hold decides the value of a position.
     pub(super) cases: SmallVec<[Case; 1]>,
-    /// The treatment of positions to which no case applies.
+    /// The treatment of places to which no case applies.
     pub(super) gaps: Gaps,
-    /// The place of position 0, in units. It is zero or negative.
+    /// The place that position 0 would write: 0, or negative if the loops start before the
+    /// destination.
     pub(super) dst_base: i64,
-    /// The number of units in the destination's image.
+    /// The size of the destination in memory, in units.
     pub(super) dst_units: u64,
-    /// The size of the destination's image, in bytes.
+    /// The size of the destination in memory, in bytes.
     pub(super) dst_bytes: u64,
-    /// The width, in bits, of a unit in the sources that cases read.
+    /// The width of a unit in the sources that cases read, in bits.
     pub(super) src_bits: u32,
-    /// The width, in bits, of a unit in the destination. It differs from `src_bits` only if the
+    /// The width of a unit in the destination, in bits. It differs from `src_bits` only if the
     /// operation changes the element size or the element type.
     pub(super) dst_bits: u32,
     /// True if elements of the source that are narrower than those of the destination are
@@ -115,7 +118,7 @@ pub struct CopyAxis {
     pub dst_stride: u64,
 }
 
-/// A form divided by a constant and rounded down: `⌊of / by⌋`.
+/// An expression divided by a constant and rounded down: `⌊of / by⌋`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quotient {
     /// The dividend. It is not negative at positions at which the guards of a case that uses the
@@ -125,34 +128,34 @@ pub struct Quotient {
     pub by: u64,
 }
 
-/// A tensor that a nest reads, described by the size of its memory image.
+/// A tensor that a nest reads, described by its size in memory.
 ///
 /// A source is read either by cases, in units of the nest, or by lookups, in units as wide as the
 /// integers that they load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
-    /// The number of whole units in the image. No position reads past them.
+    /// The number of whole units that the tensor contains. Nothing past them is read.
     pub(super) units: u64,
-    /// The size of the image, in bytes.
+    /// The size in memory, in bytes.
     pub(super) bytes: u64,
-    /// The last unit that any position reads, if known.
+    /// The last unit that the nest reads, if known.
     pub(super) last_read: LastRead,
 }
 
 impl Source {
-    /// Returns the number of whole units in the image.
+    /// Returns the number of whole units in the tensor.
     #[must_use]
     pub fn units(&self) -> u64 {
         self.units
     }
 
-    /// Returns the size of the image, in bytes.
+    /// Returns the size of the tensor in memory, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns the last unit that any position reads, if known.
+    /// Returns the last unit that the nest reads, if known.
     pub(crate) fn last_read(&self) -> LastRead {
         self.last_read
     }
@@ -162,9 +165,9 @@ impl Source {
 /// the size of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LastRead {
-    /// No position reads the source.
+    /// Nothing is read from the source.
     Nothing,
-    /// No position reads past this unit, as proved by lowering.
+    /// Nothing past this unit is read, as proved by lowering.
     Unit(u64),
     /// Unknown, because the nest was not created by lowering. Its kernels have no bounds proof.
     Unknown,
@@ -177,8 +180,8 @@ impl CopyNest {
         &self.extents
     }
 
-    /// Returns the axes with their distances on both sides, outermost first. The distances in the
-    /// source are those of the first case that reads.
+    /// Returns the axes, outermost first, each with its stride in the source and in the
+    /// destination. The strides in the source are the ones of the first case that reads.
     #[must_use]
     pub fn axes(&self) -> impl DoubleEndedIterator<Item = CopyAxis> + '_ {
         let mut dst_stride: u64 = self.extents.iter().product();
@@ -203,36 +206,36 @@ impl CopyNest {
         &self.lookups
     }
 
-    /// Returns the width, in bits, of the integers that lookups load from a source; `None` if no
+    /// Returns the width of the integers that lookups load from a source, in bits; `None` if no
     /// lookup loads from it.
     pub(crate) fn loaded_bits(&self, source: usize) -> Option<u32> {
         let mut loads = self.lookups.iter().flat_map(Lookup::loads);
         loads.find(|load| load.0 == source).map(|load| load.1)
     }
 
-    /// Returns the images that cases and lookups read.
+    /// Returns the tensors that cases and lookups read.
     #[must_use]
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// Returns the cases. The first whose guards all hold gives a position its value; if no case
-    /// applies, [`gaps`](Self::gaps) decides.
+    /// Returns the cases. The first whose guards all hold decides the value that is written; if
+    /// none applies, [`gaps`](Self::gaps) decides.
     #[must_use]
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
 
-    /// Returns the treatment of positions to which no case applies: they are zero, or the
-    /// destination keeps the bits that it has.
+    /// Returns the treatment of places to which no case applies: zero is written, or the
+    /// destination keeps its bits.
     #[must_use]
     pub fn gaps(&self) -> Gaps {
         self.gaps
     }
 
-    /// Returns the nest with [`Gaps::Fill`] instead of [`Gaps::Keep`] if there are no gaps: if
-    /// every bit of the destination belongs to an element, up to the end of the widest access.
-    /// Kernels then need not read the destination. Any other nest is returned unchanged.
+    /// Replaces [`Gaps::Keep`] by [`Gaps::Fill`] if every bit of the destination belongs to an
+    /// element, up to the end of the widest access. Kernels then need not read the destination. Any
+    /// other nest is returned unchanged.
     pub(crate) fn without_gaps(mut self) -> Self {
         let is_whole = self.scattered.is_none()
             && self.cases.first().is_some_and(|case| case.when.is_empty())
@@ -245,10 +248,9 @@ impl CopyNest {
         self
     }
 
-    /// Returns the guards of the only case that reads, grouped by the value that a position has if
-    /// the guards fail. Returns `None` if the nest has lookups, several sources or several cases
-    /// that read, if it visits the windows of a scatter, or if a case lacks a guard of the next
-    /// case.
+    /// Returns the guards of the only case that reads, grouped by the bits that are written if they
+    /// fail. Returns `None` if the nest has lookups, several sources or several cases that read, if
+    /// it visits the windows of a scatter, or if a case lacks a guard of the next case.
     pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         let is_one =
             self.sources.len() == 1 && self.lookups.is_empty() && self.scattered().is_none();
@@ -282,7 +284,7 @@ impl CopyNest {
         self.cases.first().map_or(&[], |case| &case.when)
     }
 
-    /// Returns all forms of the nest: dividends of quotients, expressions in lookups, guards,
+    /// Returns all expressions of the nest: dividends of quotients, expressions in lookups, guards,
     /// source offsets, and the places to which windows are stored.
     pub fn forms(&self) -> impl Iterator<Item = &Affine> {
         let quotients = self.quotients.iter().map(|quotient| &quotient.of);
@@ -298,9 +300,9 @@ impl CopyNest {
         quotients.chain(cases).chain(stored)
     }
 
-    /// Returns the number of steps of the innermost axis, which form a row, if every row can be
-    /// copied as a whole: one case with the same lookups applies to all steps of a row, and each
-    /// step reads and stores the next unit. Otherwise returns `None`.
+    /// Returns the number of steps of the innermost axis, a row, if every row can be copied as a
+    /// whole: the same case, with the same lookups, applies to all of the row, and each step reads
+    /// and stores the next unit. Otherwise returns `None`.
     pub(crate) fn whole_row(&self) -> Option<u64> {
         let inner = Value::Axis(self.extents.len().checked_sub(1)?);
         let is_run = |case: &Case| match &case.take {
@@ -313,27 +315,28 @@ impl CopyNest {
             .then(|| self.extents[self.extents.len() - 1])
     }
 
-    /// Returns the forms of guards, quotients and lookups.
+    /// Returns the expressions of guards, quotients and lookups.
     pub(crate) fn forms_except_reads(&self) -> impl Iterator<Item = &Affine> {
         let guards = self.cases.iter().flat_map(|case| &case.when).map(|guard| &guard.of);
         let quotients = self.quotients.iter().map(|quotient| &quotient.of);
         guards.chain(quotients).chain(self.lookups.iter().flat_map(Lookup::forms))
     }
 
-    /// Returns the nest of the first unit of every row. A row is all steps of the innermost axis,
-    /// so the returned nest lacks this axis.
+    /// Returns the nest that copies only the first unit of every row. A row is all steps of the
+    /// innermost axis, so the returned nest lacks this axis.
     pub(crate) fn first_of_rows(&self) -> Self {
         let mut first = self.clone();
         remove(&mut first, self.extents.len() - 1);
         first
     }
 
-    /// Returns the place of position 0, in units. It is zero or negative.
+    /// Returns the place that position 0 would write: 0, or negative if the loops start before the
+    /// destination.
     pub(crate) fn dst_base(&self) -> i64 {
         self.dst_base
     }
 
-    /// Returns the number of whole units in the first source's image.
+    /// Returns the number of whole units in the first source.
     pub(crate) fn src_units(&self) -> u64 {
         self.sources.first().map_or(0, Source::units)
     }
@@ -343,28 +346,28 @@ impl CopyNest {
         self.sources.first().map_or(LastRead::Nothing, Source::last_read)
     }
 
-    /// Returns the number of units in the destination's image.
+    /// Returns the size of the destination in memory, in units.
     pub(crate) fn dst_units(&self) -> u64 {
         self.dst_units
     }
 
-    /// Returns the size of the first source's image, in bytes.
+    /// Returns the size of the first source in memory, in bytes.
     pub(crate) fn src_bytes(&self) -> u64 {
         self.sources.first().map_or(0, Source::bytes)
     }
 
-    /// Returns the size of the destination's image, in bytes.
+    /// Returns the size of the destination in memory, in bytes.
     #[must_use]
     pub fn dst_bytes(&self) -> u64 {
         self.dst_bytes
     }
 
-    /// Returns the width, in bits, of a unit in the sources that cases read.
+    /// Returns the width of a unit in the sources that cases read, in bits.
     pub(crate) fn src_bits(&self) -> u32 {
         self.src_bits
     }
 
-    /// Returns the width, in bits, of a unit in the destination. It differs from
+    /// Returns the width of a unit in the destination, in bits. It differs from
     /// [`src_bits`](Self::src_bits) only if the operation changes the element size or type.
     pub(crate) fn dst_bits(&self) -> u32 {
         self.dst_bits
@@ -389,18 +392,18 @@ impl CopyNest {
         self.src_bits == self.dst_bits && self.conversion.is_none()
     }
 
-    /// Returns the number of positions of the walk.
+    /// Returns the number of positions: the product of all extents.
     #[must_use]
     pub fn positions(&self) -> u64 {
         self.extents.iter().product()
     }
 
-    /// Returns true if every position is a place of the image, so that none has to be skipped.
+    /// Returns true if every position writes a place of the destination, so that none is skipped.
     pub(crate) fn is_exact(&self) -> bool {
         self.dst_base == 0 && self.positions() == self.dst_units
     }
 
-    /// Returns the value of a position if every lookup is 0.
+    /// Returns the value that a position writes if every lookup is 0.
     ///
     /// This function defines the meaning of a nest. Tests compare nests before and after each pass
     /// with it, position by position.
@@ -409,8 +412,8 @@ impl CopyNest {
         self.read_from(position, None)
     }
 
-    /// Returns the value of a position. `images` holds the bytes of each source. If it is `None`,
-    /// every lookup is 0.
+    /// Returns the value that a position writes. `images` holds the bytes of each source. If it is
+    /// `None`, every lookup is 0.
     pub(crate) fn read_from(&self, position: u64, images: Option<&[&[u8]]>) -> PositionValue {
         let at = self.position(position, images);
         match at.first(&self.cases).map(|number| &self.cases[number]) {
@@ -422,8 +425,8 @@ impl CopyNest {
         }
     }
 
-    /// Returns an evaluator of forms at one position. `images` holds the bytes of each source. If
-    /// it is `None`, every lookup is 0.
+    /// Returns an evaluator of expressions at one position. `images` holds the bytes of each
+    /// source. If it is `None`, every lookup is 0.
     pub(crate) fn position<'a>(
         &'a self,
         position: u64,
@@ -459,7 +462,7 @@ impl CopyNest {
         self
     }
 
-    /// Applies `change` to every form of the nest.
+    /// Applies `change` to every expression of the nest.
     pub(super) fn map(&mut self, change: impl Fn(&mut Affine)) {
         self.quotients.iter_mut().for_each(|quotient| change(&mut quotient.of));
         self.lookups.iter_mut().flat_map(Lookup::forms_mut).for_each(&change);

@@ -32,8 +32,8 @@ impl fmt::Display for CopyNest {
 }
 
 impl CopyNest {
-    /// Writes a copy from one source: a line for each axis with both strides, and the value of
-    /// positions at which a guard fails.
+    /// Writes a copy from one source: a line for each axis with both strides, and the value that is
+    /// written if a guard fails.
     fn write_one_source(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -120,7 +120,7 @@ impl CopyNest {
         if ends || self.extents.contains(&0) { Ok(()) } else { writeln!(f, "else {}", self.gap()) }
     }
 
-    /// Returns the value of a position to which no case applies, as text.
+    /// Returns the treatment of places to which no case applies, as text.
     fn gap(&self) -> &'static str {
         match self.gaps {
             Gaps::Fill => "zero",

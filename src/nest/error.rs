@@ -97,7 +97,7 @@ pub enum NestError {
         /// The destination's extent.
         limit: u64,
     },
-    /// A destination with stride 0, which puts several elements in one place.
+    /// A destination with stride 0, in which several elements have the same place.
     #[error(
         "expected a stride of at least 1 in dimension {dimension} of the destination, got 0, which puts several elements in one place"
     )]
@@ -221,7 +221,7 @@ pub enum NestError {
     TooLarge {
         /// The tensor.
         operand: Operand,
-        /// The number of elements in the image.
+        /// The number of elements that fit the tensor's memory.
         given: u64,
         /// The maximum number of elements.
         limit: u64,

@@ -34,7 +34,7 @@ pub(crate) fn footprint(nest: &CopyNest) -> Option<SmallVec<[(i64, i64); 8]>> {
     hull
 }
 
-/// Returns bounds of the positions to which a case applies; `None` if there are none.
+/// Returns the bounds over the positions to which a case applies; `None` if there are none.
 fn of_case(nest: &CopyNest, case: &Case) -> Option<Bounds> {
     let mut bounds = Bounds::of_walk(nest);
     // The guards are applied twice, because an axis that one guard narrows can let an earlier guard

@@ -17,9 +17,8 @@ pub enum Gaps {
     Keep,
 }
 
-/// Returns the nest of a relayout or a slice with its gaps kept: only the case that reads stays,
-/// and positions to which it does not apply keep the bits of the destination. Elements are
-/// unchanged.
+/// Changes the nest of a relayout or a slice to write elements only: padding and gaps keep the bits
+/// that the destination has.
 #[must_use]
 pub fn keep_gaps(mut nest: CopyNest) -> CopyNest {
     nest.cases.retain(|case| Case::reads(case));

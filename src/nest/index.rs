@@ -1,7 +1,8 @@
 //! [`Index`]: one coordinate of an element's index, with the bounds of its values.
 //!
-//! While an operation is lowered, an index is not a number but a form of the loops. Its bounds are
-//! kept with it, because they are needed to prove that a kernel stays inside its buffers.
+//! While an operation is lowered, an index is not a number but an expression of the loops. Its
+//! bounds are kept with it, because they are needed to prove that a kernel stays inside its
+//! buffers.
 
 use super::{
     Affine,
@@ -9,8 +10,8 @@ use super::{
     numbers::{LIMIT, signed},
 };
 
-/// One coordinate of an index: a form, and the interval of its values at the positions of a
-/// [`WalkRegion`](super::WalkRegion).
+/// One coordinate of an index: an expression, and the interval of its values in a
+/// [`WalkRegion`](super::WalkRegion), a set of places in the destination.
 ///
 /// The interval starts as the extent of a dimension. Each guard narrows it, and each operation
 /// computes the interval of its result from the intervals of its operands.
@@ -22,13 +23,13 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Returns a coordinate that is the same at all positions.
+    /// Returns a coordinate that is the same in all iterations.
     pub(crate) fn constant(value: u64) -> Self {
         let value = signed(value);
         Self { form: Affine::constant(value), low: value, high: value }
     }
 
-    /// Returns a coordinate that is the same at all positions and may be negative.
+    /// Returns a coordinate that is the same in all iterations and may be negative.
     pub(crate) fn constant_signed(value: i64) -> Self {
         Self { form: Affine::constant(value), low: value, high: value }
     }
@@ -43,7 +44,7 @@ impl Index {
         u64::try_from(self.high).ok()
     }
 
-    /// Returns the form that computes the coordinate.
+    /// Returns the expression that computes the coordinate.
     pub(crate) fn form(&self) -> &Affine {
         &self.form
     }
@@ -73,8 +74,8 @@ impl Index {
         (small(low) && small(high)).then_some(Self { form, low, high })
     }
 
-    /// Intersects the interval with `low..=high`. If only one value remains, the form becomes that
-    /// constant.
+    /// Intersects the interval with `low..=high`. If only one value remains, the expression becomes
+    /// that constant.
     pub(super) fn cut(mut self, (low, high): Interval) -> Self {
         let (low, high) = (self.low.max(low), self.high.min(high));
         // If the intersection is empty, so is the region, and the interval no longer matters.

@@ -1,5 +1,8 @@
 //! Access to the parts of a nest that only stridec's own tests and benchmarks need. They are
-//! methods of a separate trait, so that the public type does not have them.
+//! methods of a trait of its own, so that [`CopyNest`] does not show them to users.
+//!
+//! A *unit* is the data that one iteration of the nest copies: an element at first, a part of an
+//! element if elements are split, or several elements after widening.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -8,11 +11,11 @@ use super::{
     copy_nest::{LastRead, Quotient},
 };
 
-/// Returns a nest with the given parts, for tests of nests that no operation would give. Units have
-/// `bits` bits on both sides, and each source has `src_units` of them.
+/// Returns a nest with the given parts, for tests of nests that no operation produces. A unit has
+/// `bits` bits in the source and in the destination, and each source has `src_units` units.
 ///
-/// The last unit that the nest reads is unknown, so there is no proof that its kernels stay inside
-/// their buffers.
+/// Nothing is known about the last unit that the nest reads, so kernels of such a nest have no
+/// proof that they stay inside their buffers.
 #[must_use]
 pub fn unproved_nest(
     extents: &[u64],
@@ -50,42 +53,44 @@ pub fn unproved_nest(
 
 /// The parts of a nest that users do not need.
 pub trait Inspect {
-    /// Returns the quotients. Each uses only earlier ones.
+    /// Returns the divisions of the nest. The dividend of each uses only earlier quotients.
     fn quotients(&self) -> &[Quotient];
 
-    /// Returns the integers that are computed at run time from the contents of sources.
+    /// Returns the integers that a kernel computes at run time from the contents of sources.
     fn lookups(&self) -> &[Lookup];
 
-    /// Returns the place of position 0, in units. It is zero or negative.
+    /// Returns the offset in the destination at which the loops start, in units. It is negative if
+    /// they start before the destination, and otherwise 0.
     fn dst_base(&self) -> i64;
 
-    /// Returns the number of whole units in the first source's image.
+    /// Returns the number of whole units in the memory of the first source.
     fn src_units(&self) -> u64;
 
-    /// Returns the number of units in the destination's image.
+    /// Returns the number of units in the memory of the destination.
     fn dst_units(&self) -> u64;
 
-    /// Returns the size of the first source's image, in bytes.
+    /// Returns the size of the first source in memory, in bytes.
     fn src_bytes(&self) -> u64;
 
-    /// Returns the width, in bits, of a unit in the sources that cases read.
+    /// Returns the width of a unit in the sources whose elements are copied, in bits.
     fn src_bits(&self) -> u32;
 
-    /// Returns the width, in bits, of a unit in the destination. It differs from
+    /// Returns the width of a unit in the destination, in bits. It differs from
     /// [`src_bits`](Self::src_bits) only if the operation changes the element size.
     fn dst_bits(&self) -> u32;
 
-    /// Returns true if elements that are widened are sign-extended.
+    /// Returns true if elements that get more bits are sign-extended.
     fn sign_extend(&self) -> bool;
 
-    /// Returns true if every position is a place of the destination's image.
+    /// Returns true if every iteration of the loops visits a unit of the destination, and none a
+    /// place before or after it.
     fn is_exact(&self) -> bool;
 
     /// Returns the last unit that is read from the first source, if known.
     fn last_read(&self) -> LastRead;
 
-    /// Returns the offset that the first case with a source reads, in units from the start of that
-    /// source. If no case reads, the offset is 0.
+    /// Returns the offset that the first case with a source reads, in units. It is 0 if no case
+    /// reads a source.
     fn src(&self) -> &Affine;
 }
 

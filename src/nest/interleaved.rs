@@ -1,8 +1,8 @@
 //! [`interleaved()`]: represents sources that alternate along an axis as one source.
 //!
-//! A stack of three images into pixels reads source 0, 1 and 2 in turn. As a nest of one source it
-//! is an ordinary transpose, so the code that finds blocks for one source finds them for several
-//! too.
+//! For example, three colour planes that are stacked into pixels are read in turn: red, green,
+//! blue, red, and so on. If the three planes are treated as one source, the copy is an ordinary
+//! transpose, so the code that divides a transpose into blocks needs no special case.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -71,8 +71,8 @@ pub(crate) fn interleaved(nest: &CopyNest) -> Option<Interleaved> {
 }
 
 impl CopyNest {
-    /// Removes an axis from the source offset. The caller must account for the steps of this axis
-    /// in another way.
+    /// Removes an axis from the source offset. The caller must add the strides of this axis in
+    /// another way.
     pub(crate) fn without_axis(&mut self, axis: usize) {
         self.set_src(self.src().substituted(Value::Axis(axis), &Affine::default()));
     }

@@ -44,7 +44,7 @@ pub(crate) enum OutOfRange {
     /// Negative values become 0, and values greater than `last` become `last`.
     Clamp,
     /// All values outside become `last`, which is not a valid index. A guard of the nest compares
-    /// the lookup with `last`, and so finds the positions whose index is out of range.
+    /// the lookup with `last`, and so finds out if the index is out of range.
     Last,
 }
 
@@ -193,8 +193,8 @@ impl Integer {
         }
     }
 
-    /// Loads the integer at offset `at`, in integers of this type, from an image. The contents of
-    /// an empty image are unknown, and all its integers count as 0.
+    /// Loads an integer from `image`, the bytes of a source. `at` is its offset, in integers of
+    /// this type. If `image` is empty, the contents are unknown and every integer counts as 0.
     fn load(self, image: &[u8], at: i64) -> i128 {
         if image.is_empty() {
             return 0;
@@ -210,7 +210,7 @@ impl Integer {
 }
 
 impl Lookup {
-    /// Returns all forms in the steps of the computation: the offsets of loads, and indices.
+    /// Returns all affine expressions in the computation: the offsets of loads, and indices.
     pub(crate) fn forms(&self) -> impl Iterator<Item = &Affine> {
         self.numbers.iter().filter_map(|number| match &number.of {
             LookupExpr::Load { at: form, .. } | LookupExpr::Index(form) => Some(form),
@@ -233,7 +233,7 @@ impl Lookup {
         })
     }
 
-    /// Returns true if the lookup has the same value at all positions of the loops.
+    /// Returns true if the lookup has the same value in all iterations of the loops.
     pub(crate) fn is_constant(&self) -> bool {
         self.forms().all(|form| form.as_constant().is_some())
     }
@@ -248,11 +248,11 @@ impl Lookup {
     }
 
     /// Returns the value of the lookup. `images` holds the bytes of each source of the nest, and
-    /// `of_form` evaluates a form. Integers that are loaded from an empty image are 0.
+    /// `of_form` evaluates an expression. If a source has no bytes there, its integers count as 0.
     ///
     /// # Panics
     ///
-    /// Panics if the lookup loads past the end of an image that has bytes.
+    /// Panics if the lookup loads past the end of a source that has bytes.
     pub(crate) fn value(&self, images: &[&[u8]], of_form: impl Fn(&Affine) -> i64) -> u64 {
         let mut values: SmallVec<[i128; 8]> = SmallVec::new();
         for Number { integer, of } in &self.numbers {

@@ -1,9 +1,10 @@
 //! The copy of an operation as a loop nest, and the passes that simplify it.
 //!
-//! A [`CopyNest`] is the intermediate form between the descriptors of two tensors, which locate
-//! each element in memory, and a kernel, which moves many elements at a time. Kernels for the GPU
-//! and copies on the CPU are both made from it, and [`CopyNest::read`] defines the bytes that they
-//! must write.
+//! A [`CopyNest`] comes between the descriptors of two tensors, which locate each element in
+//! memory, and a kernel, which moves many elements at a time. It is a list of nested loops over the
+//! memory of the destination, with the offset at which each iteration reads the source. Kernels for
+//! the GPU and copies on the CPU are both made from it, and [`CopyNest::read`] defines the bytes
+//! that they must write.
 //!
 //! For example, `f32[2,3]{1,0}` is copied to `f32[2,3]{0,1:PAD(3,5,zero)}`, column by column in
 //! columns of 3 with room for 5 columns:
@@ -15,27 +16,27 @@
 //!              a1: 3 steps, source +3, destination +1      if not a1 < 2: fill with zero
 //! ```
 //!
-//! The files of this module use these words, which [names](crate::guide::names) lists with more
-//! examples:
+//! The files of this module use a few words of their own ([names](crate::guide::names) has more
+//! examples):
 //!
-//! - An *image* is all bytes of a tensor in memory. It consists of *places*, each with room for one
-//!   element: 6 in the source, 15 in the destination.
-//! - The *walk* is the order in which the loops visit the destination: every place once, by
-//!   address. A *position* is the number of a step of the walk. At position 7, `a0` is 2 and `a1`
-//!   is 1.
-//! - An *axis* is a loop, `a0` the outermost. A *form* is an affine expression of axes, such as
-//!   `a0 + 3·a1`, the offset in the source. A *quotient* is a form divided by a constant and
-//!   rounded down. A *lookup* is an integer that is computed at run time from the contents of a
-//!   source.
-//! - A *guard* is a condition such as `a0 < 3`. A *case* is a list of guards, and the value of the
-//!   positions at which they all hold.
-//! - A *unit* is the data that one load or store moves: an element at first, and up to 16 bytes
-//!   after the pass `widen`.
+//! - An *image* is all bytes of a tensor in memory, padding included. A *place* is the room for one
+//!   element in it: there are 6 in the source and 15 in the destination.
+//! - A *position* is the number of an iteration of the whole nest. The loops visit every place of
+//!   the destination once, by address, which is called the *walk*: position 7, with `a0` = 2 and
+//!   `a1` = 1, writes place 7.
+//! - An *axis* is a loop, and `a0` is the outermost. Its counter occurs in affine expressions, or
+//!   *forms*, such as `a0 + 3·a1`, the offset in the source. A *quotient* is such an expression
+//!   divided by a constant and rounded down. A *lookup* is an integer that is loaded or computed at
+//!   run time from the contents of a source, such as an index of a gather.
+//! - A *guard* is a condition such as `a0 < 3`. A *case* is a list of guards, with the value that
+//!   is written if they all hold.
+//! - A *unit* is the data that one iteration copies: an element at first, and up to 16 bytes after
+//!   the pass `widen`.
 //!
 //! [`lower`] applies four passes, and each preserves the value of every position. `build` creates
 //! the nest, with a quotient for each tile of the source. `refine` splits loops at the tiles, so
-//! that most quotients disappear. `coalesce` merges loops that continue each other. `widen` makes
-//! units as wide as possible.
+//! that most quotients disappear. `coalesce` merges two loops that can be one longer loop. `widen`
+//! makes units as wide as possible.
 
 mod affine;
 mod assembly;

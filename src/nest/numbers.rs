@@ -5,14 +5,16 @@ use std::ops::Rem;
 
 /// The widest memory access of a kernel, in bytes: a `vec4<u32>`.
 ///
-/// A unit of a nest is at most this wide. Images that are packed into one buffer start at multiples
-/// of this size. A binding ends at a multiple of it if an access may extend past the end of the
-/// image.
+/// A unit of a nest is at most this wide. Tensors that are packed into one buffer start at
+/// multiples of this size. A binding ends at a multiple of it if an access may extend past the end
+/// of the tensor.
 pub(crate) const ACCESS_BYTES: u64 = 16;
 
-/// The maximum number of elements in an image, and the maximum magnitude of any form over the walk.
+/// The maximum number of elements for which a tensor has room, and the maximum magnitude of any
+/// expression of a nest.
 ///
-/// With this limit, sums of a few forms, or of products of extents and strides, fit in 63 bits.
+/// With this limit, sums of a few expressions, or of products of extents and strides, fit in 63
+/// bits.
 pub(super) const LIMIT: u64 = 1 << 60;
 
 /// Converts a number of units or elements to a signed integer. Panics if it does not fit, which

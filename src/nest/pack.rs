@@ -13,7 +13,7 @@ use super::{
     refine, widen,
 };
 
-/// Returns the offset of each image in the packed buffer, and the length of the buffer, in bytes.
+/// Returns the offset of each source in the packed buffer, and the length of the buffer, in bytes.
 fn places(images: impl Iterator<Item = u64>) -> (Vec<u64>, u64) {
     let mut end = 0;
     let place = |bytes: u64| {
@@ -24,7 +24,7 @@ fn places(images: impl Iterator<Item = u64>) -> (Vec<u64>, u64) {
     (images.map(place).collect(), end)
 }
 
-/// Returns the copy that packs images of the given lengths, in bytes, one after the other. Each
+/// Returns the copy that packs sources of the given lengths, in bytes, one after the other. Each
 /// starts at a multiple of 16 bytes, so that wide accesses to it remain aligned.
 pub(crate) fn pack(images: &[u64]) -> CopyNest {
     let (places, bytes) = places(images.iter().copied());
@@ -105,8 +105,9 @@ impl CopyNest {
         self
     }
 
-    /// Returns the last unit that is read from a packed buffer, in units of `bits` bits. For each
-    /// source in it, `own_bits` holds the width of that source's units and `places` its first byte.
+    /// Returns the last unit of `bits` bits that is read from a packed buffer. For each source in
+    /// the buffer, `own_bits` holds the width of its units and `places` the offset of its first
+    /// byte.
     fn last_packed(
         &self,
         bits: u32,

@@ -37,11 +37,11 @@ pub struct Part {
     pub destination_bit: u64,
 }
 
-/// Rows of an image that are packed into a buffer one after the other.
+/// Rows of a source that are packed into a buffer one after the other.
 ///
-/// Row `n` consists of [`bits`](Self::bits) bits of the image, starting at bit
+/// Row `n` consists of [`bits`](Self::bits) bits of the source, starting at bit
 /// [`first_bit(n)`](Self::first_bit). Its copy starts at byte `n · pitch` of the buffer. A row may
-/// extend past either end of the image; the bits outside are never read.
+/// extend past either end of the source; the copy never reads the bits outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
     /// The length of a row, in bits.
@@ -50,7 +50,7 @@ pub struct Rows {
     pub pitch: u64,
     first: i64,
     /// The loops that enumerate the rows, outermost first. Each has a number of steps, and the
-    /// distance in the image from one step to the next, in bits.
+    /// distance in the source from one step to the next, in bits.
     loops: SmallVec<[(u64, i64); 4]>,
 }
 
@@ -66,8 +66,8 @@ impl Rows {
         self.loops.iter().map(|&(count, _)| count).product()
     }
 
-    /// Returns the first bit of row `row` in the image. The result is negative if the row starts
-    /// before the image.
+    /// Returns the first bit of row `row` in the source. The result is negative if the row starts
+    /// before the source.
     #[must_use]
     pub fn first_bit(&self, row: u64) -> i64 {
         let mut rest = row;
@@ -140,8 +140,8 @@ fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     (own, start.unsigned_abs())
 }
 
-/// Replaces `guard` by a guard with the smallest possible constants. The two are equivalent at all
-/// positions within `bounds`.
+/// Replaces `guard` by a guard with the smallest possible constants, which is equivalent within
+/// `bounds`.
 fn simplify(guard: &mut Guard, bounds: &Bounds) {
     let (low, high) = bounds.of(&guard.of);
     let end = signed(guard.extent);
@@ -265,13 +265,13 @@ fn span(terms: &[Moving]) -> u128 {
     terms.iter().map(steps).sum::<u128>() + 1
 }
 
-/// A term of the source offset that is not constant.
+/// A term of the source offset that varies within a part.
 struct Moving {
     value: Value,
     weight: i64,
-    /// The minimum of the axis or quotient over the positions that read the source.
+    /// The minimum of the axis or quotient, over all reads of the part.
     low: i64,
-    /// The number of values that the axis or quotient can have at these positions.
+    /// The number of values that the axis or quotient can have.
     count: u64,
 }
 

@@ -1,12 +1,12 @@
-//! [`places`]: the location of each element of a tensor, as a value that can be compared. The check
-//! of a `bitcast` instruction compares these values to test if two layouts put the elements in the
-//! same order, even if the layouts are written differently.
+//! [`places`]: a description of the place of each element of a tensor in memory. Layouts that are
+//! written differently have equal descriptions if they put the elements in the same order, and the
+//! check of a `bitcast` instruction relies on this.
 
 use super::{CopyNest, LastRead, NestError, build, coalesce, refine};
 use crate::{stride::StrideDescriptor, window::Window};
 
-/// Returns the location of each element, in a form in which layouts can be compared: the nest of a
-/// copy that reads the elements in row-major order.
+/// Returns a description of the place of each element in memory: the nest of a copy that reads the
+/// elements in row-major order. Nests can be compared.
 ///
 /// Element types, widths and padding values are ignored. If two tensors have equal nests, elements
 /// with equal indices are in equal places.

@@ -1,5 +1,5 @@
-//! [`Position`]: evaluates the forms of a nest at one position of its walk. It runs a nest slowly
-//! but simply, so that the fast implementations can be tested against it.
+//! [`Position`]: evaluates the expressions of a nest in one iteration of its loops. It runs a nest
+//! slowly but simply, so that the fast implementations can be tested against it.
 
 use std::cell::RefCell;
 
@@ -7,9 +7,9 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CopyNest, Guard, Quotient, Value, numbers::signed};
 
-/// A position of the walk, given by the current step along each axis. Quotients and lookups are
-/// computed only if a form needs them, because they may have no meaning at positions that a guard
-/// excludes.
+/// One iteration of the loops, given by the value of each loop counter. Quotients and lookups are
+/// computed only if an expression needs them, because they may have no meaning at positions that a
+/// guard excludes.
 pub(crate) struct Position<'a> {
     nest: &'a CopyNest,
     /// The bytes of each source. If it is `None`, every lookup is 0. If the bytes of a source are
@@ -36,7 +36,7 @@ impl<'a> Position<'a> {
         }
     }
 
-    /// Returns the value of a form at this position.
+    /// Returns the value of an expression at this position.
     pub(crate) fn form(&self, form: &Affine) -> i64 {
         form.evaluate(|value| self.value(value))
     }

@@ -13,9 +13,9 @@ use super::{
 /// Splits axes at the tiles of the source, so that quotients become axes, and drops guards that
 /// always hold. The value of every position is unchanged.
 ///
-/// Each round has three steps. Quotients that need no division are replaced by their forms. Common
-/// factors are divided out of the others. Then the first axis that keeps a quotient from becoming a
-/// form is split.
+/// Each round has three steps. First, a quotient that needs no division is replaced by an affine
+/// expression. Then common factors are divided out of the other quotients. Finally, if an axis
+/// keeps a quotient from being replaced, this axis is split.
 ///
 /// For example, an axis `a` of 24 steps with a tile of 8 becomes two axes of 3 and 8 steps, and the
 /// outer axis replaces `a / 8`. An axis of 300 steps with a tile of 128 becomes two axes of 75 and
@@ -45,8 +45,8 @@ pub fn refine(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Replaces one quotient that is affine within its bounds by that form. Returns false if there is
-/// no such quotient.
+/// Replaces one quotient by an affine expression that is equal to it within the bounds of the
+/// loops. Returns false if there is no such quotient.
 fn replace_quotient(nest: &mut CopyNest) -> bool {
     let bounds = Bounds::of_guarded(nest);
     let affine = nest.quotients.iter().enumerate().find_map(|(number, Quotient { of, by })| {
@@ -60,7 +60,7 @@ fn replace_quotient(nest: &mut CopyNest) -> bool {
     true
 }
 
-/// Removes a quotient that no form contains, and renumbers the others.
+/// Removes a quotient that no expression contains, and renumbers the others.
 fn remove_quotient(nest: &mut CopyNest, number: usize) {
     nest.quotients.remove(number);
     nest.map(|form| {
@@ -80,7 +80,7 @@ fn drop_unused_quotients(nest: &mut CopyNest) {
 }
 
 /// Drops every case that has all guards of an earlier case. Such a case never decides a value,
-/// because the earlier case also applies at each of its positions.
+/// because the earlier case applies whenever it does.
 fn drop_unreachable_cases(nest: &mut CopyNest) {
     for number in (1..nest.cases.len()).rev() {
         let (earlier, rest) = nest.cases.split_at(number);
@@ -91,9 +91,9 @@ fn drop_unreachable_cases(nest: &mut CopyNest) {
 }
 
 /// Divides the dividend and the divisor of a quotient by a common factor, because a division of
-/// smaller numbers is easier to split or to replace. The factor is the largest `g` for which
-/// `⌊of / g⌋` is a form; the result divides that form by `by / g`. Returns the quotient unchanged
-/// if there is no such `g`.
+/// smaller numbers is easier to split or to replace. The factor is the largest `g` for which `⌊of /
+/// g⌋` can be written as an affine expression; the result divides this expression by `by / g`.
+/// Returns the quotient unchanged if there is no such `g`.
 fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     let Quotient { of, by } = quotient;
     let mut weights: SmallVec<[i64; 8]> =
@@ -112,8 +112,8 @@ fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     quotient.clone()
 }
 
-/// Returns the first axis that must be split before a quotient can become a form, and the extent of
-/// the inner axis. Returns `None` if no split helps.
+/// Returns the first axis that must be split before an affine expression can replace a quotient,
+/// and the extent of the inner axis. Returns `None` if no split helps.
 ///
 /// Terms are considered in order of decreasing weight. A term does not affect the quotient if it is
 /// always less than the greatest common divisor of the divisor and all larger weights.
@@ -176,8 +176,8 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
 }
 
 /// Splits an axis into tiles of `inner` steps: `axis` counts the tiles, and the new `axis + 1`
-/// counts the steps in a tile. The last tile may extend past the end of the axis; forms remain
-/// correct at all steps before that end.
+/// counts the steps in a tile. The last tile may extend past the end of the axis; steps past that
+/// end must be skipped.
 ///
 /// Returns `None` if a quotient or a lookup depends on the steps in a tile; `halves` is then
 /// invalid. Guards may depend on these steps.

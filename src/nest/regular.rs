@@ -11,18 +11,19 @@ use super::{
 /// which costs about as much as a few comparisons, so fewer cases are left as they are.
 const CASES_PER_QUOTIENT: usize = 4;
 
-/// The maximum number of terms that describe the offsets of consecutive cases. If the cases are
-/// slices of an image that is cut into patches, there is one term for each dimension of a patch.
+/// The maximum number of terms that describe the offsets of consecutive cases. If the cases read
+/// the elements of a picture's patches, there is one term for each dimension of a patch.
 const MAX_TERMS: usize = 4;
 
 /// Replaces cases that read one source at regular offsets by one case. The value of every position
 /// is unchanged.
 ///
-/// The values of a form are divided into intervals of equal width, and each case reads the
-/// positions at which the form lies in one interval. For example, the 9 slices of an image of 3 by
-/// 3 patches are read under the guards `a2 < 1` to `a2 < 9`, at offsets 0, 1, 2, 10, 11, 12, 20, 21
-/// and 22. They become one case with the guard `a2 < 9`, whose offset has the terms `a2` and `7·⌊a2
-/// / 3⌋`. The pass `refine` then splits the axis into 3 by 3 steps, and no quotient is left.
+/// An expression of the loop counters selects among the cases: its values are divided into
+/// intervals of equal width, and each case applies in one of them. For example, a program that
+/// gathers the patches of a picture, 3 by 3 elements each, has 9 cases with the guards `a2 < 1` to
+/// `a2 < 9`, which read at offsets 0, 1, 2, 10, 11, 12, 20, 21 and 22. They become one case with
+/// the guard `a2 < 9`, whose offset has the terms `a2` and `7·⌊a2 / 3⌋`. The pass `refine` then
+/// splits the axis into 3 by 3 steps, and no quotient is left.
 #[must_use]
 pub fn regular(mut nest: CopyNest) -> CopyNest {
     let mut first = 0;
@@ -52,14 +53,14 @@ struct CaseRun {
     at: Affine,
     /// The guards that all cases have.
     common: Vec<Guard>,
-    /// The form whose value selects the case: each case applies to an interval of values.
+    /// The expression whose value selects the case: each case applies to an interval of values.
     of: Affine,
-    /// The length of each interval, as a number of values of the form.
+    /// The length of each interval, as a number of values of the expression.
     width: u64,
     /// The constant term of each case's source offset.
     offsets: Vec<i64>,
     /// True if the last case also has a guard on `of`. Without this guard, the last case applies to
-    /// all remaining values of the form.
+    /// all remaining values of the expression.
     is_guarded: bool,
 }
 
@@ -114,7 +115,7 @@ impl CaseRun {
     }
 
     /// Returns true if the cases so far, together with one more case, cover all values that the
-    /// form has at positions at which the common guards hold.
+    /// expression has at positions at which the common guards hold.
     fn is_complete(&self, nest: &CopyNest) -> bool {
         // The bounds of a quotient hold only at positions at which the guards of its case hold, and
         // the case after the run need not have these guards.
@@ -162,7 +163,7 @@ impl CaseRun {
         Some(nest)
     }
 
-    /// Returns the number by which the form is divided to count groups of `period` cases.
+    /// Returns the number by which the expression is divided to count groups of `period` cases.
     fn divisor(&self, period: usize) -> u64 {
         self.width * period as u64
     }

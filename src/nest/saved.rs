@@ -2,9 +2,10 @@
 //! can be proved again.
 //!
 //! Lowering proves bounds with the help of the shapes, but a file has no shapes. The proof here
-//! uses only loops, guards and forms: it computes the interval of each form, and halves the walk if
-//! an interval is too wide. Nothing in the file is trusted. For example, the proof checks the last
-//! unit that is read from each source, and that no dividend is negative.
+//! uses only loops, guards and expressions: it computes the interval of each expression over all
+//! iterations, and if an interval is too wide for a proof, it divides the iterations in two halves
+//! and proves each. Nothing in the file is trusted. For example, the proof checks the last unit
+//! that is read from each source, and that no dividend is negative.
 
 use std::cell::Cell;
 
@@ -44,8 +45,8 @@ pub(crate) struct NestParts {
 pub(crate) struct SourceParts {
     pub(crate) units: u64,
     pub(crate) bytes: u64,
-    /// The last unit that is read; `None` if nothing is read, and a unit that no source has if the
-    /// last one is unknown.
+    /// The last unit that is read, or `None` if nothing is read. If the last unit is unknown, this
+    /// is a number that exceeds every source.
     pub(crate) last_read: Option<u64>,
 }
 
@@ -54,15 +55,15 @@ const MAX_AXES: usize = 256;
 /// The maximum number of cases, of quotients, and of guards in one case. The limit bounds the time
 /// of a proof. Nests of real programs stay below a tenth of it.
 const MAX_ITEMS: usize = 512;
-/// The maximum number of terms of all forms together.
+/// The maximum number of terms of all expressions together.
 const MAX_TERMS: usize = 1 << 14;
-/// The maximum number of other forms that the proof bounds in order to bound one form.
+/// The maximum number of other expressions that the proof bounds in order to bound one expression.
 const MAX_FORM_TRIALS: u32 = 60;
-/// The maximum number of such other forms for a whole nest.
+/// The maximum number of such other expressions for a whole nest.
 const MAX_TRIALS: u32 = 20_000;
-/// The maximum number of times that the proof halves a box of the walk. Intervals are narrower in
-/// smaller boxes, and exact at single positions, so a greater limit proves more nests. This limit
-/// and `MAX_TRIALS` bound the time of a proof.
+/// The maximum number of times that the proof divides a range of iterations in two. Intervals are
+/// narrower over fewer iterations, and exact for a single one, so a greater limit proves more
+/// nests. This limit and `MAX_TRIALS` bound the time of a proof.
 const MAX_BOXES: u32 = 1_000;
 /// The number of values of a 32-bit integer, the type with which kernels compute.
 const WORD_VALUES: i64 = 1 << 32;
@@ -114,12 +115,12 @@ impl From<&CopyNest> for NestParts {
 }
 
 impl NestParts {
-    /// Returns the nest, after it has proved again that every access is inside its image.
+    /// Returns the nest, after it has proved again that every access is inside its buffer.
     ///
     /// # Errors
     ///
     /// Returns [`NestError::Unproved`] if a field is invalid, or if an access cannot be proved to
-    /// be inside its image.
+    /// be inside its buffer.
     pub(crate) fn proved(self) -> Result<CopyNest, NestError> {
         let sources = self.sources.iter();
         let sources = sources
@@ -176,7 +177,7 @@ fn check_sizes(nest: &CopyNest) -> Result<(), NestError> {
     check(terms <= MAX_TERMS, "forms of at most 16384 terms together")
 }
 
-/// Checks that all units lie inside their images, and that the walk covers the whole destination.
+/// Checks that all units lie inside their buffers, and that the loops cover the whole destination.
 fn check_images(nest: &CopyNest) -> Result<(), NestError> {
     let product = |product: u64, &extent: &u64| product.checked_mul(extent);
     let positions = nest.extents.iter().try_fold(1, product).filter(|&all| all <= LIMIT);
@@ -211,7 +212,8 @@ fn check_images(nest: &CopyNest) -> Result<(), NestError> {
     check(u128::from(positions) >= walked, "a walk over the whole destination")
 }
 
-/// Checks that forms contain only values that exist, and that no value depends on itself.
+/// Checks that expressions contain only axes, quotients and lookups of the nest, and that none of
+/// these depends on itself.
 fn check_names(nest: &CopyNest) -> Result<(), NestError> {
     let is_there = |value: Value| match value {
         Value::Axis(axis) => axis < nest.extents.len(),
@@ -308,18 +310,18 @@ fn is_computable(nest: &CopyNest, lookup: &Lookup) -> bool {
         && numbers.iter().all(|number| is_type(number.integer.bits))
 }
 
-/// Proves that the cases of a nest read and mark inside their images.
+/// Proves that the cases of a nest read inside their sources, and mark inside their table.
 struct Prover<'a> {
     nest: &'a CopyNest,
     /// The number of bits of each source up to the end of the last unit that is read.
     ends: Vec<u64>,
-    /// The number of other forms that the proof may still bound, at first `MAX_TRIALS`.
+    /// The number of other expressions that the proof may still bound, at first `MAX_TRIALS`.
     trials: Cell<u32>,
     /// The number of times that the proof may still halve a box, at first `MAX_BOXES`.
     boxes: u32,
 }
 
-/// A box of the walk: the first and the last step along each axis.
+/// A part of the iterations: the first and the last step of each loop.
 type PartOfWalk = SmallVec<[Interval; 8]>;
 
 impl<'a> Prover<'a> {
@@ -348,10 +350,10 @@ impl<'a> Prover<'a> {
         (0..nest.cases.len()).try_for_each(|case| self.check_box(case, &whole))
     }
 
-    /// Checks that the case with index `case` reads and marks inside its images at all positions in
-    /// `part`. If the intervals over `part` are too wide for a proof, halves the box along its
-    /// longest axis and checks both halves. Returns the error if the box is a single position, or
-    /// if boxes were halved [`MAX_BOXES`] times already.
+    /// Checks that the case with index `case` stays inside its buffers in all iterations of `part`.
+    /// If the intervals over `part` are too wide for a proof, halves it along its longest axis and
+    /// checks both halves. Returns the error if `part` is a single iteration, or if this was done
+    /// [`MAX_BOXES`] times already.
     fn check_box(&mut self, case: usize, part: &PartOfWalk) -> Result<(), NestError> {
         let Err(error) = self.check_whole(case, part) else { return Ok(()) };
         let steps = |&(low, high): &Interval| high - low;
@@ -384,12 +386,12 @@ impl<'a> Prover<'a> {
     }
 }
 
-/// Bounds of the positions in a box to which a case applies, and the quotients and lookups that are
-/// proved to have a meaning at these positions.
+/// The iterations in a part of the loops in which a case applies: their bounds, and the quotients
+/// and lookups that are proved to have a meaning there.
 ///
 /// A quotient has a meaning if its dividend is not negative, because a kernel divides unsigned
 /// integers. A lookup has a meaning if its loads are inside their sources. A guard narrows the
-/// bounds only after all values in its form are proved to have a meaning.
+/// bounds only after all values in its expression are proved to have a meaning.
 struct CaseRegion<'a> {
     prover: &'a Prover<'a>,
     nest: &'a CopyNest,
@@ -399,7 +401,7 @@ struct CaseRegion<'a> {
     lookups: Vec<bool>,
 }
 
-/// An interval that contains the value of `form` at all positions of a region. The form is the
+/// An interval that contains the value of `form` everywhere in a region. The expression is the
 /// remainder of a division, or comes from a guard that always holds or always fails in the region.
 struct Fact {
     form: Affine,
@@ -409,7 +411,7 @@ struct Fact {
 }
 
 impl<'a> CaseRegion<'a> {
-    /// Returns the positions in `part` to which the case with index `number` applies; `None` if
+    /// Returns the iterations in `part` to which the case with index `number` applies; `None` if
     /// there are none.
     fn of(
         prover: &'a Prover<'a>,
@@ -478,8 +480,8 @@ impl<'a> CaseRegion<'a> {
         Ok(Some(region))
     }
 
-    /// Narrows the region to the positions to which `earlier` does not apply. This is possible only
-    /// if exactly one guard of `earlier` can fail.
+    /// Narrows the region to the iterations to which `earlier` does not apply. This is possible
+    /// only if exactly one guard of `earlier` can fail.
     fn exclude(&mut self, earlier: &Case, case: &Case) -> Exclusion {
         let open: SmallVec<[&Guard; 4]> = earlier
             .when
@@ -571,8 +573,8 @@ impl<'a> CaseRegion<'a> {
         })
     }
 
-    /// Returns true if 32-bit integers suffice to test the guard: no negative value of its form
-    /// wraps around to a value below `extent`.
+    /// Returns true if 32-bit integers suffice to test the guard: no negative value of its
+    /// expression wraps around to a value below `extent`.
     fn is_compared(&self, Guard { of, extent }: &Guard) -> bool {
         let low = self.range(of).0;
         low >= 0 || low >= signed(*extent) - WORD_VALUES
@@ -585,7 +587,7 @@ impl<'a> CaseRegion<'a> {
         check(proved, "reads inside their source")
     }
 
-    /// Returns the minimum and the maximum of a form in the region, or a wider interval.
+    /// Returns the minimum and the maximum of an expression in the region, or a wider interval.
     fn range(&self, form: &Affine) -> Interval {
         let mut trials = MAX_FORM_TRIALS;
         self.range_without(form, &mut SmallVec::new(), &mut trials)
@@ -593,9 +595,9 @@ impl<'a> CaseRegion<'a> {
 
     /// Bounds `form` by the intervals of its values, and by the facts that are not in `used`.
     ///
-    /// To use a fact, `form` is written as a multiple of the fact's form plus a rest, and the rest
-    /// is bounded in the same way. So that this ends, the rest must have fewer terms than `form`,
-    /// or at most as many if the fact is a remainder.
+    /// To use a fact, `form` is written as a multiple of the fact's expression plus a rest, and the
+    /// rest is bounded in the same way. So that this ends, the rest must have fewer terms than
+    /// `form`, or at most as many if the fact is a remainder.
     fn range_without(
         &self,
         form: &Affine,
@@ -639,7 +641,7 @@ impl<'a> CaseRegion<'a> {
         (low, high)
     }
 
-    /// Returns true if the bounds of a form can be computed without overflow.
+    /// Returns true if the bounds of an expression can be computed without overflow.
     fn is_small(&self, form: &Affine) -> bool {
         let most = |value| {
             let (low, high) = self.bounds.of_value(value);
@@ -651,7 +653,7 @@ impl<'a> CaseRegion<'a> {
 }
 
 impl Fact {
-    /// Returns the fact that a guard's form is in `low..=high`.
+    /// Returns the fact that a guard's expression is in `low..=high`.
     fn of_guard(form: &Affine, low: i64, high: i64) -> Self {
         Self { form: form.clone(), low, high, is_remainder: false }
     }
@@ -668,7 +670,7 @@ impl Fact {
     }
 }
 
-/// The result of an attempt to narrow a region to the positions to which an earlier case does not
+/// The result of an attempt to narrow a region to the iterations to which an earlier case does not
 /// apply.
 enum Exclusion {
     /// The region is unchanged, because too little is known or several guards of the earlier case
@@ -676,6 +678,6 @@ enum Exclusion {
     Unknown,
     /// The region was narrowed.
     Done,
-    /// The earlier case applies at all positions, so the region is empty.
+    /// The earlier case applies to all iterations, so the region is empty.
     Nowhere,
 }

@@ -1,21 +1,24 @@
-//! [`Scattered`]: a nest that visits the windows of a scatter instead of its destination.
+//! [`Scattered`]: a nest that visits the updates of a scatter instead of its destination.
+//!
+//! A scatter writes each of its updates, called *windows*, to a part of the destination that is
+//! known only at run time.
 
 use smallvec::smallvec;
 
 use super::{Affine, Case, CaseValue, CopyNest, Gaps, LastRead, Source, Value, numbers::signed};
 
-/// The place to which a nest stores, if its loops visit the windows of a scatter and the places
+/// The place to which a nest stores, if its loops visit the windows of a scatter and the elements
 /// inside each window, and not the destination in order of address.
 ///
-/// At each position to which a case applies, the nest stores to the place `at`. All other places of
-/// the destination keep their bits. There are two kinds of such nests:
+/// Each iteration to which a case applies stores to the place `at`. All other places of the
+/// destination keep their bits. There are two kinds of such nests:
 ///
-/// - Without a `number`, the nest stores the unit that the case takes. No two positions store to
-///   one place.
+/// - Without a `number`, the nest stores the unit that the case copies. No two iterations store to
+///   the same place.
 /// - With a `number`, it copies nothing and makes a table of 32-bit numbers, the *marks*. It stores
 ///   `number` at the place `at` of the table, unless a greater number is there. Because the
 ///   greatest number wins, each entry of the table finally is the number of the last window that
-///   covers its place, whatever the order of the positions.
+///   covers its place, in whatever order the iterations run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scattered {
     /// The place in the destination, in units.
@@ -25,7 +28,7 @@ pub(crate) struct Scattered {
 }
 
 impl Scattered {
-    /// Returns the forms of the place and of the number.
+    /// Returns the expressions of the place and of the number.
     pub(crate) fn forms(&self) -> impl Iterator<Item = &Affine> {
         std::iter::once(&self.at).chain(&self.number)
     }
@@ -40,14 +43,14 @@ impl CopyNest {
         if cfg!(stridec_plain_host) { None } else { self.scattered.as_ref() }
     }
 
-    /// Returns the forms of the place and of the number that the nest stores if it makes a table of
-    /// marks; `None` if it copies.
+    /// Returns the place and the number that the nest stores if it makes a table of marks; `None`
+    /// if it copies.
     pub(crate) fn marks(&self) -> Option<(&Affine, &Affine)> {
         self.scattered().and_then(|scattered| Some((&scattered.at, scattered.number.as_ref()?)))
     }
 
     /// Divides the copy of a nest that visits windows in two. Its cases must apply everywhere. The
-    /// first nest copies all units to a dense array, in the order of the walk, and the second nest
+    /// first nest copies all units to a dense array, in the order of its loops, and the second nest
     /// stores the units of this array at their places.
     pub(crate) fn through_walk(&self) -> [Self; 2] {
         let (units, bits) = (self.positions(), u64::from(self.dst_bits));

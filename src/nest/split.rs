@@ -14,8 +14,9 @@ use super::{
     part::{part, slab},
 };
 
-/// The smallest limit on the size of a part, in bytes. With this limit, a part has room for at least
-/// one unit of 16 bytes in the source and in the destination.
+/// The smallest limit on the size of a part, in bytes. With this limit, a part has room for at
+/// least 16 bytes of the source and of the destination, which is the most that one iteration
+/// copies.
 const MIN_BYTES: u64 = 64;
 
 /// Cuts a copy into parts that read and write at most `max_bytes` bytes each, for devices that
@@ -99,8 +100,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
     }
 }
 
-/// A range of positions of the walk: `steps` steps along `axis`, from position `first` on. Axes
-/// inside `axis` are complete, so the positions are consecutive.
+/// A range of iterations: `steps` steps along `axis`, from position `first` on. Axes inside `axis`
+/// are complete, so the positions are consecutive.
 #[derive(Clone, Copy, Debug)]
 struct WalkRange {
     first: u64,
@@ -108,7 +109,7 @@ struct WalkRange {
     steps: u64,
 }
 
-/// The remaining positions of a walk, which belong to no part yet.
+/// The iterations that belong to no part yet.
 #[derive(Debug)]
 struct Remaining<'a> {
     nest: &'a CopyNest,
@@ -124,7 +125,7 @@ impl<'a> Remaining<'a> {
     }
 
     /// Removes and returns the next range, cut to at most `most` units of the destination. Returns
-    /// `None` at the end of the walk. Ranges without units of the destination are skipped.
+    /// `None` if no range is left. Ranges without units of the destination are skipped.
     fn next(&mut self, most: u64) -> Option<WalkRange> {
         loop {
             let positions = self.left.pop()?;

@@ -45,7 +45,7 @@ pub(crate) fn table_entries(of: ElementType) -> Result<u64, NestError> {
 
 impl TableRead {
     /// Adds the original source and the table, in this order, and a case that reads the entry for
-    /// each element at the positions of `start`.
+    /// each element at the places of `start`.
     pub(super) fn read(
         &self,
         assembly: &mut Assembly,
@@ -89,7 +89,7 @@ impl TableRead {
 /// the codes of the elements, the bits that select an entry. The second pass replaces each code by
 /// its entry.
 pub(crate) struct TableCopy {
-    /// The first pass, which copies the code of each position to a byte.
+    /// The first pass, which copies the code of each element to a byte.
     pub(crate) codes: CopyNest,
     /// The source from which codes are copied.
     pub(crate) source: usize,
@@ -97,13 +97,14 @@ pub(crate) struct TableCopy {
     pub(crate) table: usize,
     /// The distance of each code's entry from `start`, in units of the table.
     pub(crate) entries: Box<[u64; 256]>,
-    /// The offset in the table of the first entry that a position can use, as a form of the axes.
+    /// The offset in the table of the first entry that an element can use, as an expression of the
+    /// axes.
     pub(crate) start: Affine,
 }
 
 impl CopyNest {
-    /// Returns the nest as two passes. Returns `None` if some positions hold no element of the
-    /// source, or if a value depends on anything but one load of at most 8 bits.
+    /// Returns the nest as two passes. Returns `None` if the destination has padding or gaps, or if
+    /// a value depends on anything but one load of at most 8 bits.
     pub(crate) fn table_copy(&self) -> Option<TableCopy> {
         let ([lookup], [Case { when, take: CaseValue::Read { source: table, at } }]) =
             (&self.lookups[..], &self.cases[..])

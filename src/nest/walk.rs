@@ -1,5 +1,5 @@
-//! The walk of a nest: loops that visit every place of a destination's memory once and in order of
-//! address, and the index of the element at each place.
+//! The walk of a nest: the loops that visit every place of a destination's memory once and in order
+//! of address, and the index of the element at each place. A *place* is the room for one element.
 //!
 //! The elements of a padded or strided array do not fill its memory. The loops also visit the
 //! places between elements, so that a kernel writes every byte. Conditions on the loop counters,
@@ -13,11 +13,11 @@ use super::{
 };
 use crate::stride::{Axis, Coordinate, Coordinates, StrideDescriptor, Undo};
 
-/// The maximum number of places in an image for which overlaps are found by listing the place of
-/// every element. In larger images, only pairs of strides are tested.
+/// The maximum size of a tensor, in places, for which overlaps are found by listing the place of
+/// every element. In larger tensors, only pairs of strides are tested.
 const MARK_LIMIT: u64 = 1 << 18;
 
-/// Loops that visit every place of an image in order, and the index of the element at each place.
+/// Loops that visit every place of a tensor in order, and the index of the element at each place.
 pub(super) struct Walk {
     /// The number of steps of each loop, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
@@ -26,9 +26,11 @@ pub(super) struct Walk {
     /// The guards, all of which hold exactly at the places with an element. Each is paired with the
     /// reason why a place at which the guard fails holds no element.
     pub(super) guards: Vec<(Guard, Unfilled)>,
-    /// The place of position 0. It is negative if the walk starts before the image, else 0.
+    /// The place that the first iteration visits. It is negative if the loops start before the
+    /// tensor, and otherwise 0.
     pub(super) dst_base: i64,
-    /// The index of the element at a position: a form for each dimension.
+    /// The index of the element at the place that an iteration visits: an expression of the loop
+    /// counters for each dimension.
     pub(super) index: Coordinates<Affine>,
 }
 
@@ -44,7 +46,7 @@ pub(super) enum Unfilled {
 }
 
 impl Walk {
-    /// Adds a quotient to the walk and returns its value as a form. If the divisor is 1, no
+    /// Adds a quotient to the walk and returns its value as an expression. If the divisor is 1, no
     /// quotient is added and the result is the dividend.
     pub(super) fn quotient(&mut self, of: &Affine, by: u64) -> Affine {
         if by == 1 {
@@ -64,7 +66,7 @@ impl Walk {
     }
 }
 
-/// Returns the loops over an image of `elements` places. The element at index 0 is at place `base`.
+/// Returns the loops over a tensor of `elements` places. The element at index 0 is at place `base`.
 ///
 /// The loops are found from the largest stride to the smallest. A stride that divides the previous
 /// one becomes a loop; its steps past the extent are gaps. At the first stride that does not divide
@@ -89,7 +91,7 @@ pub(super) fn walk(
         walk.index.truncate(descriptor.rank());
         return Ok(walk);
     }
-    // The walk starts a whole number of outermost strides before the element at index 0, so that
+    // The loops start a whole number of outermost strides before the element at index 0, so that
     // this element is at step 0 of all inner loops.
     let outermost = axes.first().map_or(1, |axis| axis.stride.unsigned_abs());
     let shift = base.next_multiple_of(outermost) - base;
@@ -219,7 +221,7 @@ fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, Nes
     Ok(axes)
 }
 
-/// Returns true if two elements of an image of `elements` places share a place. In large images,
+/// Returns true if two elements of a tensor of `elements` places share a place. In large tensors,
 /// only overlaps between two axes are found.
 fn overlaps(axes: &[Axis], elements: u64) -> bool {
     let count = axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.extent));

@@ -1,12 +1,14 @@
-//! The fourth pass, [`widen`]: turns units that are contiguous on both sides into wider units, so
-//! that kernels move 16 bytes at a time instead of an element.
+//! The fourth pass, [`widen`]: makes each iteration of a nest copy several contiguous elements, so
+//! that kernels move up to 16 bytes at a time. The data that an iteration copies is called a
+//! *unit*.
 
 use super::{
     Affine, Bounds, CaseValue, CopyNest, LastRead, Value, coalesce::remove, numbers::ACCESS_BYTES,
     refine::split_off,
 };
 
-/// Widens the unit to at most 16 bytes, if the innermost units are contiguous on both sides.
+/// Widens the unit that each iteration copies to at most 16 bytes, if units along the innermost
+/// axis are contiguous in the source and in the destination.
 ///
 /// The unit is doubled repeatedly. A unit can be doubled if the innermost axis has an even number
 /// of steps, each of which reads the next unit of every source, and if 2 divides everything else:
@@ -58,8 +60,8 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     wider.dst_base /= 2;
     wider.dst_units /= 2;
     for (number, _) in reads(nest) {
-        // Each wider unit consists of two units that the nest reads already, so the last wider unit
-        // ends with the unit that is the last one so far.
+        // Each wider unit consists of two units that the nest already reads, so the last wider unit
+        // ends with the last unit.
         wider.sources[number].last_read = match nest.sources[number].last_read {
             LastRead::Unit(last) => {
                 last.div_ceil(2).checked_sub(1).map_or(LastRead::Nothing, LastRead::Unit)

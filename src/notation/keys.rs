@@ -1,19 +1,20 @@
-//! Finds the shortest chain of tiles that brings the digits of an array into a given order in
+//! Finds the shortest chain of tiles that brings the parts of all indices into a given order in
 //! memory. The method is a radix sort.
 //!
-//! A digit is a part of a dimension's index, such as `i / 8` or `i % 8`. A tile splits each axis
-//! that it covers into a quotient and a remainder, and moves all remainders after all quotients,
-//! without changing the order inside these two groups. So a tile is one pass of a stable sort by a
-//! single bit: the bit is 1 for the digits of remainders, and 0 for the others. A whole chain of
-//! tiles sorts the digits by a number with one bit for each tile, the *key*. The first tile sorts
-//! by the lowest bit, and the last tile by the highest bit. Digits with equal keys keep their
-//! order. The shortest chain is therefore the one with the fewest bits in a key.
+//! The parts of an index along a dimension, such as `i / 8` and `i % 8`, are called digits. A tile
+//! splits each axis that it covers into a quotient and a remainder, and moves all remainders after
+//! all quotients, without changing the order inside these two groups. So a tile is one pass of a
+//! stable sort by a single bit: the bit is 1 for the digits of remainders, and 0 for the others. A
+//! whole chain of tiles sorts the digits by a number with one bit for each tile, the *key*. The
+//! first tile sorts by the lowest bit, and the last tile by the highest bit. Digits with equal keys
+//! keep their order. The shortest chain is therefore the one with the fewest bits in a key.
 //!
 //! Keys must obey two rules. First, neighbouring digits of a dimension are a single number until a
 //! tile separates them, and that tile puts the less significant digit into the remainder.
 //! Therefore, in the lowest bit in which the keys of two neighbours differ, the more significant
-//! digit has a 0. Second, a tile can only pad a whole axis. Therefore a digit that needs padding
-//! has a 1 in its key above the bit that separates it from the next more significant digit.
+//! digit has a 0. Second, a tile can only pad a whole axis, so the tile that pads a digit must come
+//! after the tile that separates it from the next more significant one. Therefore the key of a
+//! padded digit has a 1 above the bit in which the two keys differ.
 
 /// A digit to be sorted. Items are listed in memory order, and refer to each other by their index
 /// in this list.

@@ -16,9 +16,10 @@
 //!
 //! [`crate::Tensor`] also parses these texts. `docs/notations.md` has an example of each notation.
 //!
-//! Many comments in this module mention *digits*. If a layout cuts a dimension into blocks, an
-//! index of the dimension is a number with several digits, and each digit has a separate stride.
-//! For example, `NCHW4c` cuts the channels `C` into the digits `C / 4` and `C % 4`.
+//! Many comments in this module mention *digits*. If a layout cuts a dimension into blocks, the
+//! index along the dimension is split like a mixed-radix number, and each of its digits has a
+//! stride of its own. For example, `NCHW4c` cuts the index `C` of a channel into the digits `C / 4`
+//! and `C % 4`. A *place* is the room for one element in memory.
 
 mod chain;
 mod cursor;

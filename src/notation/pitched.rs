@@ -1,10 +1,10 @@
-//! [`Pitched`]: the memory of a tensor as a list of digits in memory order, each with the number of
-//! places that it occupies. Notations for formats with blocks use it to recognise the format of a
-//! tensor.
+//! [`Pitched`]: the memory of a tensor as nested loops, the outermost first. Each loop runs over a
+//! *digit*, a part of the index along a dimension, such as `i / 8`. Notations for formats with
+//! blocks use it to recognise the format of a tensor.
 
 use crate::stride::StrideDescriptor;
 
-/// One digit of a dimension's index, such as `i / 8`, and the number of places for it in memory.
+/// One digit of the index along a dimension, and its extent in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PitchedDigit {
     pub(super) dimension: usize,
@@ -13,7 +13,7 @@ pub(super) struct PitchedDigit {
     /// True if this is the most significant digit of its dimension.
     pub(super) is_top: bool,
     pub(super) extent: u64,
-    /// The number of places that the digit occupies in memory, at least its extent.
+    /// The extent of the digit in memory, including padding.
     pub(super) padded: u64,
 }
 
@@ -44,9 +44,9 @@ impl Pitched {
         }
     }
 
-    /// Returns the digits of a tensor like [`Self::of`], but also allows *pitches*, which are
-    /// strides that are not multiples of the next smaller one. Also returns each pitch, with the
-    /// position of the digit that has it.
+    /// Returns the digits of a tensor like [`Self::of`], but also allows strides that are not
+    /// multiples of the next smaller one, which are called *pitches*. Also returns each pitch, with
+    /// the position of the digit that has it.
     pub(super) fn with_pitches(
         tensor: &StrideDescriptor,
     ) -> Result<(Self, Vec<(usize, u64)>), String> {
@@ -77,8 +77,8 @@ impl Pitched {
             }
             let room = outer / *stride;
             if number == 0 {
-                // There is no stride around the outermost digit. It is padded up to the end of the
-                // memory, if the size of the memory is a multiple of its stride.
+                // No stride tells the extent of the outermost digit. It is padded up to the end of
+                // the memory, if the size of the memory is a multiple of its stride.
                 if outer.is_multiple_of(*stride) {
                     part.padded = room.max(part.extent);
                 }

@@ -89,10 +89,10 @@ fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
 /// contiguous array.
 ///
 /// A packed stride is the product of the extent and the stride of the next more minor dimension. So
-/// the position of each dimension among the others must be known. If the stride of a dimension is
-/// positive, it determines the position; a channels-last array therefore gets channels-last
-/// strides. A dimension of one element with a stride below 1 is placed as in row-major order,
-/// outside the dimension after it.
+/// the order of the dimensions must be known. If the stride of a dimension is positive, it
+/// determines the position of the dimension in this order; a channels-last array therefore gets
+/// channels-last strides. A dimension of extent 1 with a stride below 1 is placed as in row-major
+/// order, outside the dimension after it.
 ///
 /// An array without elements gets row-major strides in which an extent of 0 counts as 1, because
 /// other systems treat such an array as contiguous.

@@ -10,8 +10,8 @@
 //!
 //! An element type may precede the text, as in `bf16 - offset=1 -> …`; the default is f32. The
 //! index is the sum of vectors, one for each bit of the offset that is set. The layout is accepted
-//! if every vector has exactly one nonzero bit and no two vectors are equal, because the bits of an
-//! index are then digits.
+//! if every vector has exactly one nonzero bit and no two vectors are equal, because each bit of an
+//! index then has a stride of its own.
 
 use std::ops::Range;
 

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The parts describe memory from major to minor. A capital is a dimension, and `4c` is a block of
-//! 4 of dimension `C`. The logical order of the dimensions is `NCDHW` for images and `GOIDHW` for
-//! weights. If there are any other letters, it is the order of the capitals in the text.
+//! 4 of dimension `C`. The logical order of the dimensions is `NCDHW` for activations and `GOIDHW`
+//! for weights. If there are any other letters, it is the order of the capitals in the text.
 
 use super::{
     Tensor,
@@ -17,7 +17,7 @@ use super::{
     stacked::{Stacked, no_such_format},
 };
 
-/// The letters of images and of weights, each in logical order.
+/// The letters of activations and of weights, each in logical order.
 const LOGICAL: [&str; 2] = ["NCDHW", "GOIDHW"];
 
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
@@ -65,8 +65,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Stacked::of_parts(logical.len(), &parts).array(&prefix, place)
 }
 
-/// Writes an array with the letters of images: `NC`, `NCW`, `NCHW` or `NCDHW`, depending on its
-/// rank.
+/// Writes an array with the letters of activations: `NC`, `NCW`, `NCHW` or `NCDHW`, depending on
+/// its rank.
 pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     let letters = match tensor.rank() {

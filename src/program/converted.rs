@@ -1,9 +1,10 @@
-//! Conversions of elements: the rule by which a trace continues from a `convert` to its operand.
+//! Conversions between element types: the rule by which a trace continues from a `convert` to its
+//! operand.
 //!
-//! A nest applies one conversion to all units that it reads. This restricts a trace: if only some
-//! elements pass through a conversion, or if elements pass through several, an earlier step must
-//! compute an intermediate value into a scratch buffer. Constants and padding values are no
-//! problem, because they are converted at compile time.
+//! A nest, the loops of one kernel, applies one conversion to all elements that it reads. If only
+//! some elements pass through a conversion, or if elements pass through several, an earlier step
+//! must therefore compute an intermediate value into a scratch buffer. Constants and padding values
+//! are no problem, because they are converted at compile time.
 
 use super::{
     graph::{ArrayOrigin, GraphNode, TuplePath},
@@ -23,9 +24,9 @@ pub(super) struct ConvertedElements {
     element_type: ElementType,
     /// The conversion, its instruction, and the operand of that instruction.
     of: Option<(Conversion, GraphNode, GraphNode)>,
-    /// The height of the stack of pending elements when the trace entered the conversion. Elements
-    /// above this height pass through the conversion, because they are traced before all elements
-    /// below them. `None` if the element under trace does not pass through it.
+    /// The number of elements that were waiting on the stack when the trace entered the conversion.
+    /// Elements that are added later pass through the conversion, and are traced before the others.
+    /// `None` if the element under trace does not pass through it.
     below: Option<usize>,
     /// True if the nest reads an element that passes through the conversion.
     reads: bool,
@@ -171,8 +172,8 @@ impl Pull<'_, '_> {
         Ok(true)
     }
 
-    /// Returns the width of the units in which the elements of `node` are traced, in bits. If a
-    /// later instruction converts these elements, a unit is a whole element.
+    /// Returns the width in which the elements of `node` are traced, in bits: whole elements if a
+    /// later instruction converts them, and otherwise the units of the trace.
     ///
     /// # Errors
     ///

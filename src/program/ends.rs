@@ -1,5 +1,6 @@
 //! The ends of a trace. The trace of an element through the instructions ends at a buffer, from
-//! which a kernel reads the element, or at a constant, whose bits are known at compile time.
+//! which a kernel reads the element, or at a constant, whose bits are known at compile time. If
+//! some instruction divides elements, they are traced in parts, called *units*.
 
 use std::collections::HashSet;
 
@@ -40,8 +41,8 @@ impl Pull<'_, '_> {
             };
         }
         // An element of less than 8 bits may occupy a whole byte in memory. If the source's
-        // elements have another width, the nest copies only their low bits. So the unit must be
-        // these bits, not the byte.
+        // elements have another width, the nest copies only their low bits, so the trace starts
+        // again in units of these bits.
         let is_cut = !self.packs && element_type.bits() != Some(self.bits);
         if self.bits < 8 && self.unit == 8 && is_cut {
             return Err(Halt::Unit(self.bits));
@@ -107,7 +108,8 @@ impl Pull<'_, '_> {
         BufferId::Constant(number)
     }
 
-    /// Adds the cases for an element whose bits are known. The element consists of `parts` units.
+    /// Adds the cases for an element whose bits are known. The nest writes the element in `parts`
+    /// units.
     ///
     /// A single case suffices if the index of the unit is known, or if all units have the same
     /// bits. Otherwise each unit gets a case.

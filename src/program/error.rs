@@ -83,7 +83,7 @@ pub enum ProgramError {
         value: BufferId,
         /// The shape of the buffer.
         shape: Box<Shape>,
-        /// The size of the buffer's image, in bytes.
+        /// The size of the buffer, in bytes.
         bytes: u64,
     },
     /// The caller passed too few or too many buffers for the parameters or results.

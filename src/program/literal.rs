@@ -31,8 +31,8 @@ pub(super) fn packed_bits(element_type: ElementType) -> u32 {
     queries::packed_bits(element_type).unwrap_or(8)
 }
 
-/// Returns the number of units of `unit` bits in an element. If an element is smaller than a byte,
-/// units of less than 8 bits cover only the element, not the unused bits of its byte.
+/// Returns the number of parts of `unit` bits in an element. If an element is smaller than a byte,
+/// parts of less than 8 bits cover only the element, not the unused bits of its byte.
 pub(super) fn parts(element_type: ElementType, unit: u32) -> u32 {
     if unit < 8 { packed_bits(element_type) / unit } else { storage_bits(element_type) / unit }
 }
@@ -60,7 +60,7 @@ pub(super) fn is_integer(element_type: ElementType) -> bool {
     element_type.is_signed_integer() || matches!(element_type, U1 | U2 | U4 | U8 | U16 | U32 | U64)
 }
 
-/// Returns an extent as a signed number, for use in an affine form.
+/// Returns an extent as a signed number, for use in an affine expression.
 pub(super) fn signed(extent: u64) -> i64 {
     i64::try_from(extent).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,5 @@
-//! [`lower`]: compiles a module to a list of steps. Each step is a nest that computes one result or
-//! one scratch buffer.
+//! [`lower`]: compiles a module to a list of steps. Each step is a *nest*, the loops of one kernel,
+//! which computes one result or one scratch buffer.
 //!
 //! Normally one nest computes a result. But the nest can exceed a bound of a kernel, for example
 //! because a value that is used many times is traced again for each use. In this case, a separate
@@ -96,7 +96,7 @@ pub(super) fn lowered(
 /// Compiles one result of a module, as a dense, row-major array whose elements keep their width.
 ///
 /// The loops of the nest are not merged: each dimension with an extent of more than 1 has a loop.
-/// If elements are divided into units, one more loop counts the units of an element.
+/// If elements are divided into parts, one more loop counts the parts of an element.
 ///
 /// # Panics
 ///
@@ -271,8 +271,8 @@ impl ModuleLowering<'_> {
             match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, nodes, trail, in_place }) => {
                     // A kernel with many cases computes all lookups before it tests any guard. So
-                    // it would also compute a lookup at positions at which the lookup has no
-                    // meaning, which is allowed only if its value is the same at all positions.
+                    // it would also compute a lookup where the guards for its loads fail, which is
+                    // allowed only if the lookup does not depend on the position.
                     let is_constant = nest.lookups().iter().all(Lookup::is_constant);
                     if nest.cases().len() > MAX_CASES && !is_constant {
                         let instruction = self.graph.instruction(node).name().to_owned();
@@ -431,7 +431,7 @@ impl ModuleLowering<'_> {
     ///
     /// `nodes` are the instructions between the output and its sources, in the order of the trace.
     /// Values near the middle of `nodes` are preferred, because then both the kernel that writes
-    /// the scratch buffer and the kernel that reads it have shorter forms.
+    /// the scratch buffer and the kernel that reads it have shorter expressions.
     fn middle(
         &mut self,
         output: &KernelOutput,
@@ -453,7 +453,7 @@ impl ModuleLowering<'_> {
             }
         }
         // Otherwise try a copy of a parameter to the default layout. A reshape of an array in the
-        // default layout moves no element, so the forms after this copy are shorter.
+        // default layout moves no element, so the expressions after this copy are shorter.
         for &node in nodes {
             for number in 0..self.graph.instruction(node).operands().len() {
                 let operand = self.graph.operand(node, number);
@@ -770,7 +770,7 @@ pub(super) fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
 }
 
 /// Returns true if a kernel would have to divide or compare numbers of more than 32 bits, although
-/// 32 bits suffice to count the units of each array. A scratch buffer may then avoid the large
+/// 32 bits suffice to count the elements of each array. A scratch buffer may then avoid the large
 /// numbers.
 pub(super) fn passes_words(nest: &CopyNest) -> bool {
     let limit = u64::from(u32::MAX);

@@ -1,4 +1,5 @@
-//! Masks: predicates that depend only on the index of the element. They become guards of the nest.
+//! Masks: predicates that depend only on the index of the element. They become conditions on the
+//! loop counters, called guards.
 //!
 //! For example, JAX zeroes a triangle with `select(row >= column, x, 0)`, in which `iota` gives the
 //! row and the column. stridec does not compute the comparison as a value. Instead, the predicate
@@ -17,7 +18,8 @@ use crate::{
 };
 
 /// The greatest number of instructions that the compiler follows from a predicate or an integer to
-/// express it as a form. If the chain is longer, a lookup computes the value at run time.
+/// write it as an affine expression. If the chain is longer, a lookup computes the value at run
+/// time.
 const MAX_DEPTH: usize = 32;
 
 /// A predicate, expressed as a guard: the predicate is true if `0 <= index < end`, or if this
@@ -30,7 +32,7 @@ struct Mask {
 
 impl Pull<'_, '_> {
     /// Traces an element of `select`. A guard tests the predicate: the trace continues in `on_true`
-    /// for positions at which the predicate is true, and in `on_false` for the others. If the
+    /// for elements at which the predicate is true, and in `on_false` for the others. If the
     /// predicate cannot be expressed as a [`Mask`], a lookup loads it at run time.
     pub(super) fn select(&mut self, node: GraphNode, item: PendingValue) -> Result<(), Halt> {
         let [predicate, on_true, on_false] =
@@ -100,8 +102,8 @@ impl Pull<'_, '_> {
         Ok(None)
     }
 
-    /// Expresses the integer at `index` of `node` as an affine form. Returns `None` if the integer
-    /// depends on anything except the index, or if it may wrap around in its type.
+    /// Expresses the integer at `index` of `node` as an affine expression. Returns `None` if the
+    /// integer depends on anything except the index, or if it may wrap around in its type.
     pub(super) fn integer(
         &mut self,
         region: &mut WalkRegion,

@@ -3,14 +3,20 @@
 //! A module is a graph of instructions such as `transpose` and `concatenate`. If every instruction
 //! ran as a separate copy, every element would be copied many times. [`compile_module`] avoids
 //! this: for each place in the memory of a result, it takes the index of the element there, and
-//! follows this index backwards through the instructions to a parameter or a constant. To follow an
-//! index backwards is called to *pull* it; the code is in `pull`.
+//! follows this index backwards through the instructions to a parameter or a constant. The code for
+//! this is in `pull`.
 //!
 //! In the example below, index (2,1) of the result becomes (1,2) through `transpose`. Column 2
 //! belongs to `x`, the first operand of `concatenate`, so the result takes element (1,2) of `x`. An
-//! index is not a number, but an affine form of the loops over the result, so that one form
-//! describes the elements at all places. The forms make one [`CopyNest`](crate::nest::CopyNest),
-//! which copies each element only once.
+//! index is not a number, but an affine expression of the loops over the result, so that one
+//! expression describes the elements at all places. The result of the trace is a
+//! [`CopyNest`](crate::nest::CopyNest), called *nest*: nested loops over the memory of the result,
+//! which copy each element only once.
+//!
+//! If elements of a result come from different operands, the nest has several *cases*, each with
+//! the conditions, or *guards*, under which it applies. An integer that is known only at run time,
+//! such as an index of a gather, is a *lookup* of the nest. If an instruction divides elements into
+//! smaller ones, the nest copies parts of elements, called *units*.
 //!
 //! A program gets additional kernels for two reasons. If the nest of a result exceeds a bound of
 //! one kernel, an earlier kernel computes an intermediate value into a scratch buffer (`lower`). If

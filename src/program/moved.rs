@@ -1,6 +1,7 @@
 //! The rules of instructions that copy all elements from one operand, such as transpose, slice and
 //! gather. A rule converts the index of an element of the result to the index of its origin in the
-//! operand. For example, element (i,j) of a transpose is element (j,i) of its operand.
+//! operand. For example, element (i,j) of a transpose is element (j,i) of its operand. If some
+//! instruction divides elements, they are traced in parts, called *units*.
 
 use super::{
     graph::{Graph, GraphNode},
@@ -16,8 +17,8 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// An operand, the index of an element in that operand, and the index of a unit inside that
-/// element.
+/// An operand, the index of an element in that operand, and the index of a unit, a part of the
+/// element, inside it.
 pub(super) type Moved = (GraphNode, Vec<Index>, Index);
 
 impl Pull<'_, '_> {

@@ -2,9 +2,9 @@
 //! gathers, and predicates.
 //!
 //! If such an integer depends only on the index of the element, as an `iota` does, it becomes an
-//! affine form, which loads nothing from memory. Any other integer becomes a *lookup*: the kernel
-//! loads the operands and computes the integer at run time. The operands and intermediate results
-//! of a lookup are called its *numbers*.
+//! affine expression, which loads nothing from memory. Any other integer becomes a *lookup*: the
+//! kernel loads the operands and computes the integer at run time. The operands and intermediate
+//! results of a lookup are called its *numbers*.
 
 use super::{
     BufferId, ProgramError,
@@ -71,9 +71,9 @@ impl Pull<'_, '_> {
         Ok(starts)
     }
 
-    /// Returns the integer at `index` of the array `node`, as an affine form or a lookup. `last`
-    /// and `out_of_range` bring the integer into a range, so that it cannot select an element
-    /// outside the array.
+    /// Returns the integer at `index` of the array `node`, as an affine expression or a lookup.
+    /// `last` and `out_of_range` bring the integer into a range, so that it cannot select an
+    /// element outside the array.
     pub(super) fn number(
         &mut self,
         region: &mut WalkRegion,

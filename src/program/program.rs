@@ -306,7 +306,7 @@ impl Program {
     }
 
     /// Returns the number of bytes that the caller must allocate for a buffer, so that all kernels
-    /// can bind it. It is at least the size of the buffer's image, rounded up to 4 bytes. It is 0
+    /// can bind it. It is at least the size of the array in memory, rounded up to 4 bytes. It is 0
     /// for a parameter that no kernel reads or writes, and for a buffer without bytes that no
     /// kernel binds.
     ///
@@ -322,7 +322,7 @@ impl Program {
             values.zip(&kernel.bindings).filter(|&(&of, _)| self.home(of) == home)
         });
         let bound = bound.map(|(_, binding)| binding.size_in_bytes).max();
-        // A result or a scratch buffer needs memory for its whole image even if its kernel has no
+        // A result or a scratch buffer needs memory for its whole array even if its kernel has no
         // dispatches.
         let is_taken = self.aliases.iter().any(|of| BufferId::Parameter(of.parameter) == home);
         let image = match home {

@@ -1,10 +1,12 @@
 //! [`pull`]: traces the elements of a value backwards through the instructions, to the buffers and
-//! constants from which they are copied. The result is a nest.
+//! constants from which they are copied. The result is a *nest*: the loops of a kernel that copies
+//! them.
 //!
-//! All elements are traced at once: an index is not one integer, but an affine form of the loops
-//! over the value's memory, with bounds. An instruction that chooses between operands, such as
-//! `concatenate`, divides the positions of these loops into *regions*, one for each operand. Each
-//! region waits on a stack until the trace continues in its operand.
+//! All elements are traced at once: an index is not one integer, but an affine expression of the
+//! loops over the value's memory, with bounds. An instruction that chooses between operands, such
+//! as `concatenate`, divides the iterations of these loops into *regions*, one for each operand.
+//! Each region waits on a stack until the trace continues in its operand. If an instruction divides
+//! elements, the trace moves them in parts, called *units*.
 
 use std::collections::{HashMap, HashSet};
 
@@ -69,11 +71,12 @@ pub(super) enum KernelVisits<'a> {
     /// The memory of the array, in order of address.
     Array,
     /// All windows of the scatter `node`, and the places inside each window. The kernel marks them
-    /// in a table with this number of entries instead of computing an array. `destination`
-    /// describes a walk over all windows.
+    /// in a table with this number of entries instead of computing an array. `destination` is the
+    /// array over which the loops run, with an element for each place of each window.
     Windows { table_places: u64 },
     /// The updates of a scatter or a `dynamic-update-slice`, `node`. The kernel stores each of them
-    /// in the array that is described here, and `destination` describes a walk over the updates.
+    /// in the array that is described here, and `destination` is the array of updates over which
+    /// the loops run.
     Updates { array: &'a StrideDescriptor },
 }
 
@@ -202,8 +205,8 @@ impl From<NestError> for Halt {
     }
 }
 
-/// Elements whose source is not known yet. At each position in `region`, the nest writes the
-/// element at `index` of an array: the array at `path` in the value of `node`.
+/// Elements whose source is not known yet. In each iteration that belongs to `region`, the nest
+/// writes the element at `index` of an array: the array at `path` in the value of `node`.
 pub(super) struct PendingValue {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,
@@ -222,8 +225,8 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) unit: u32,
     /// The width of the destination's element type, in bits.
     pub(super) width: u32,
-    /// True if units are signed and each unit has a wider place in the destination. The unused bits
-    /// of the place then repeat the sign.
+    /// True if elements are signed and have more room in the destination than they need. The unused
+    /// bits then repeat the sign.
     pub(super) extends: bool,
     /// The number of bits of each element that the kernel writes. If it is less than 8, the kernel
     /// copies only the low bits of the source's elements.

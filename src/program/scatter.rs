@@ -149,8 +149,9 @@ impl<'a> ScatterWindows<'a> {
         self.sizes.iter().enumerate().all(|(of, &size)| size == 1 || is_batching(of))
     }
 
-    /// Returns the shape of the updates, with a layout in which a walk visits the elements of each
-    /// window in the order of their places in the array, whose shape is `array`.
+    /// Returns the shape of the updates, with a layout in which the elements of each window have
+    /// the same order as in the array, whose shape is `array`. Loops over this layout store each
+    /// window in order of address.
     fn walk(&self, array: &Shape) -> Option<Shape> {
         let layout = array.layout_or_default();
         let inside =
@@ -183,15 +184,15 @@ impl<'a> ScatterWindows<'a> {
     }
 }
 
-/// Returns a shape of the given extents for a walk over updates, with the dimensions in the given
-/// order, the minor one first. Elements have the width that they have in `array`.
+/// Returns a shape with the given extents and the given order of dimensions, the minor one first,
+/// for loops over updates. Elements have the width that they have in `array`.
 fn walk(array: &Shape, extents: Vec<u64>, order: impl Iterator<Item = usize>) -> Option<Shape> {
     let bits = array.layout().map_or(0, |layout| layout.element_size_in_bits);
     let layout = Layout::new(order).element_size(bits);
     Shape::new(array.element_type(), extents, Some(layout)).ok()
 }
 
-/// Returns the shape of a walk over the updates of `node`, a scatter or a `dynamic-update-slice`.
+/// Returns the shape for loops over the updates of `node`, a scatter or a `dynamic-update-slice`.
 /// `array` is the shape of the array that is updated, and `number` its index among the arrays of a
 /// scatter. Returns `None` for another instruction, or if an extent is not fixed.
 pub(super) fn updates_walk(
@@ -220,10 +221,10 @@ pub(super) fn may_overlap(graph: &Graph, (node, number): (GraphNode, usize)) -> 
 }
 
 /// Returns the two shapes for making the table of a scatter at run time: the shape of the table,
-/// and the shape of a walk that marks places in it.
+/// and the shape for loops that mark places in it.
 ///
 /// The table has an entry for each place along the dimensions in which windows can start at
-/// different places. The walk runs over all windows, and over the places inside each window.
+/// different places. The loops run over all windows, and over the places inside each window.
 /// Returns `None` if a shape has too many elements for 32-bit indices.
 pub(super) fn table_shapes(graph: &Graph, node: GraphNode) -> Option<[Shape; 2]> {
     let Opcode::Scatter(scatter) = graph.instruction(node).opcode() else { return None };
@@ -379,7 +380,7 @@ impl Pull<'_, '_> {
             let within = index[dimension].plus(-1, &start).ok_or(NestError::PAST_LIMIT)?;
             let extent = windows.extents[dimension];
             let split = self.assembly.split_region(&region, &within, 0, extent)?;
-            // The table names only windows that contain the place, so no position takes this case.
+            // The table names only windows that contain the place, so this case never applies.
             if let Some((region, _)) = split.outside {
                 self.go_on(operand, region, index.clone(), part.clone());
             }

@@ -1,7 +1,7 @@
 //! [`Trail`]: a record of the instructions that `pull` passes while it builds a nest.
 //!
 //! [`Ways`](super::Ways) uses the trail to report the origin of an element. The trail evaluates the
-//! forms of the nest itself, so that the report cannot contradict the copy.
+//! expressions of the nest itself, so that the report cannot contradict the copy.
 
 use super::{
     BufferId, ProgramError,
@@ -15,12 +15,12 @@ use crate::{
 };
 
 /// The instructions through which the elements of one kernel pass. The index of an element in the
-/// value of an instruction is a form of the loops of the nest.
+/// value of an instruction is an expression of the loops of the nest.
 #[derive(Debug)]
 pub(super) struct Trail {
     /// The width of a unit, in bits.
     unit: u32,
-    /// The number of units in an element of the destination.
+    /// The number of units, or parts, of an element of the destination.
     parts: u32,
     visits: Vec<Visit>,
     /// The visit that added each case, as an index into `visits`.
@@ -29,8 +29,8 @@ pub(super) struct Trail {
     /// `visits`. `None` for the element with which the trace starts.
     parents: Vec<Option<usize>>,
     cases: Vec<Case>,
-    /// The nest before any pass changes it, because the forms of the visits refer to its axes and
-    /// quotients.
+    /// The nest before any pass changes it, because the expressions of the visits refer to its axes
+    /// and quotients.
     nest: Option<CopyNest>,
     sources: Vec<BufferId>,
 }
@@ -114,8 +114,8 @@ impl Trail {
     ///
     /// `index` is the index of the element in the destination, and `bit` the index of the bit
     /// inside the element. `image` returns the contents of a buffer; if it returns `None`, every
-    /// load of a lookup from that buffer gives 0. The result is `None` if the bit belongs to no
-    /// unit, such as an unused bit of a byte that holds a smaller element.
+    /// integer that a lookup loads from that buffer is 0. The result is `None` if the bit belongs
+    /// to no element, such as an unused bit of a byte that holds a smaller element.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,

@@ -90,8 +90,9 @@ impl ModuleLowering<'_> {
     }
 
     /// Returns the nest and the sources of a step that visits `updates`. Returns `None` if the step
-    /// might read the array, if units have less than 32 bits, so that two invocations might have to
-    /// change one word, if elements are converted, or if the numbers of the nest are too large.
+    /// might read the array, if elements are narrower than 32 bits, so that two invocations might
+    /// have to change one word, if elements are converted, or if the numbers of the nest are too
+    /// large.
     fn visiting(
         &mut self,
         output: &KernelOutput,

@@ -15,8 +15,8 @@ use crate::hlo::Module;
 /// A lowered module that can report the [`Way`] of any element of a result: the instructions
 /// through which the element passes, from the result back to its origin.
 ///
-/// The report evaluates the same affine forms that the kernels use, for one element. Therefore a
-/// report cannot contradict the kernels.
+/// The report evaluates the same affine expressions that the kernels use, for one element.
+/// Therefore a report cannot contradict the kernels.
 ///
 /// ```
 /// use stridec::{hlo::Module, program::{Origin, Ways}};
@@ -109,7 +109,7 @@ impl<'m> Ways<'m> {
 
     /// Sets the contents of the parameters: `images` has one buffer for each array in
     /// [`Program::parameters`]. The contents decide the values of lookups, such as the start of a
-    /// dynamic slice. Without contents, every load of a lookup gives 0, except a load from a
+    /// dynamic slice. Without contents, every integer that a lookup loads is 0, except from a
     /// constant.
     ///
     /// # Errors
@@ -184,7 +184,7 @@ impl<'m> Ways<'m> {
                 return None;
             }
             let trail = &self.trails[step];
-            // Without given contents, only constants have images. No memory is allocated for other
+            // Without given contents, only constants have bytes. No memory is allocated for other
             // buffers, because a module may have arrays that are larger than any memory.
             let image = |value: BufferId| match (value, &self.images) {
                 (BufferId::Constant(number), _) => Some(&self.program.constants()[number][..]),

@@ -7,9 +7,9 @@ use crate::{
     nest::{Index, NestError, WalkRegion},
 };
 
-/// The range of a window along one dimension. It begins at `start` and covers `extent` places of
-/// the array. Only every `every`-th of these places belongs to the window, beginning with the one
-/// at `start`; the interior padding of a pad occupies the others.
+/// The range of a window along one dimension. It begins at `start` and covers `extent` indices of
+/// the array. Only every `every`-th of these indices belongs to the window, beginning with `start`;
+/// the others are interior padding of a `pad`.
 pub(super) struct WindowRange {
     pub(super) start: Index,
     /// The number of starts for which the window is inside the array. If `start` is not less than
@@ -32,13 +32,13 @@ pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<Wi
     extents.iter().zip(dimensions).map(window).collect()
 }
 
-/// The positions inside a window, with the index inside the window, and the positions outside. Each
-/// of the two is `None` if it is empty.
+/// The iterations inside a window, with the index inside the window, and the iterations outside.
+/// Each of the two is `None` if it is empty.
 type WindowSplit = (Option<(WalkRegion, Vec<Index>)>, Option<WalkRegion>);
 
 impl Pull<'_, '_> {
-    /// Splits `region` into the positions whose `index` is inside a window, and the rest. The rest
-    /// may overlap the positions inside, so the caller must add the cases for the inside first.
+    /// Splits `region` into the iterations whose `index` is inside a window, and the rest. The rest
+    /// may overlap the iterations inside, so the caller must add the cases for the inside first.
     pub(super) fn inside(
         &mut self,
         region: &WalkRegion,

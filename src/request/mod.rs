@@ -1,9 +1,10 @@
-//! Operations between two [`Tensor`]s, which are the entry point of the compiler.
+//! Operations, which copy elements from one [`Tensor`] to another. They are the entry point of the
+//! compiler.
 //!
-//! An [`Operation`] is built from values or from protos. They specify the memory of both tensors,
-//! and the source element for each destination element. The operation is lowered to a
-//! [nest](crate::nest) when it is built, so that errors are reported early. Afterwards it can be
-//! compiled to a kernel for a target, run on the CPU, or printed stage by stage.
+//! An [`Operation`] is built from values or from protos, which specify the memory of both tensors,
+//! and the source element for each destination element. When it is built, it is lowered to a
+//! [nest](crate::nest) of loops, so that errors are reported early. Afterwards it can be compiled
+//! to a kernel for a target, run on the CPU, or printed stage by stage.
 
 mod buffer_tensor_desc;
 mod compilation;

@@ -181,7 +181,7 @@ impl Operation {
 
     /// Returns the operation with a table, in which it looks up each element of the source instead
     /// of copying or converting the element. A table can express any function of elements of at
-    /// most 8 bits, such as the normalisation of an image, the numbers that 4-bit types encode, or
+    /// most 8 bits, such as the normalisation of a picture, the numbers that 4-bit types encode, or
     /// an inversion. All devices give exactly the elements of the table.
     ///
     /// Kernels read the table as their second source, after the tensor. Only the size of the table
@@ -349,7 +349,8 @@ impl Operation {
         wgsl::emit(schedule, target, &self.header())
     }
 
-    /// Runs the operation on the CPU. `source` and `destination` are the whole images.
+    /// Runs the operation on the CPU. `source` and `destination` are the whole buffers of the
+    /// tensors, including padding.
     ///
     /// # Errors
     ///
@@ -402,8 +403,8 @@ mod tests {
     use super::*;
     use crate::notation::dml::{BufferTensorDesc, TensorDataType};
 
-    /// Elements of the destination share bytes as in the source: 15 elements of 4 bits take 8
-    /// bytes.
+    /// Checks that elements of the destination share bytes as in the source: 15 elements of 4 bits
+    /// take 8 bytes.
     #[test]
     fn the_default_destination_of_a_slice_is_as_wide_as_the_source() {
         let desc = BufferTensorDesc::new(TensorDataType::Uint4, &[3, 5], None).unwrap();
@@ -434,7 +435,8 @@ mod tests {
         assert_eq!(distinct.len(), 2);
     }
 
-    /// `notation::read` accepts digits, but no operation does, so that `parse` refuses them.
+    /// Checks that `parse` refuses digits, which `notation::read` accepts, because no operation
+    /// accepts them.
     #[test]
     fn digits_are_no_operand() {
         let text = "cute:((3,4),(4,3)):((1,3),(3,1))";
@@ -448,7 +450,7 @@ mod tests {
         assert_eq!(error.to_string(), format!("{reason} (at byte 0)"));
     }
 
-    /// If all levels are dense, the layout is equal to one without levels.
+    /// Checks that a layout whose levels are all dense is equal to one without levels.
     #[test]
     fn dense_levels_are_a_dense_array() {
         let relayout =

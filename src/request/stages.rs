@@ -25,7 +25,8 @@ impl Operation {
         ]
     }
 
-    /// Returns the line that compares the size of a unit with the size of an element.
+    /// Returns the line that compares the size of a unit, the data that the nest copies at a time,
+    /// with the size of an element.
     fn unit_line(&self) -> String {
         let (unit, element) = (self.nest.dst_bits(), self.destination_descriptor().element_bits());
         match (unit / element, element / unit) {
@@ -131,7 +132,7 @@ pub(super) fn costs(candidates: &[Candidate]) -> String {
 }
 
 /// Returns the strides in one line, one for each dimension. A tiled layout instead has one stride
-/// for each digit of an index.
+/// for each part of an index, such as `d0 / 8` and `d0 % 8`.
 fn strides(descriptor: &StrideDescriptor) -> String {
     let mut line = "strides [".to_owned();
     if descriptor.steps().is_empty() {

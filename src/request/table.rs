@@ -13,7 +13,7 @@ use crate::{
 /// entry for each bit pattern of a source element: entry 3 is for the bits `0b11`, and entry 255 of
 /// a table for `s8` is for -1. `pred` has two entries, for false and for true. There is either one
 /// table for all elements, or a table for each index along a dimension of the source, such as the
-/// channels of an image.
+/// channels of a picture.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Table {
     bytes: Vec<u8>,

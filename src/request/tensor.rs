@@ -67,8 +67,8 @@ impl Tensor {
         Self::try_from(shape).map_err(located("shape"))
     }
 
-    /// Returns the name of the field that holds the tensor in `proto::Tensor`.
-    /// [`TensorForm::Digits`] have no such field, and use the name of the field for strides.
+    /// Returns the name of the field that holds the tensor in `proto::Tensor`. A tensor of
+    /// [`TensorForm::Digits`] has no such field, and uses the name of the field for strides.
     pub(super) fn kind(&self) -> &'static str {
         match self.form() {
             TensorForm::Shape(_) => "shape",

@@ -1,8 +1,7 @@
 //! [`Cost`]: the number of bytes that a plan moves, in total and for the busiest devices.
 
-/// The number of bytes that a plan sends between devices, or a lower bound on that number. The
-/// bound applies to plans without forwarding, in which no device passes on elements that it
-/// received.
+/// The number of bytes that a plan sends between devices, or a lower bound on this number for plans
+/// in which no device passes on elements that it received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cost {
     /// The total number of bytes sent between devices.

@@ -1,28 +1,29 @@
 //! [`TileDestinations`]: finds the devices that need elements of one tile of the source, and
 //! decides which device sends each of these elements.
 //!
-//! Several devices may have a copy of the tile. These *holders* share the work: the elements that
-//! other devices need are arranged in one sequence, and each holder sends an equal part of the
-//! sequence. The documentation of [`reshard`](super) describes the order of the sequence.
+//! A *tile* is a part of the array that lies on one device or, as copies, on several. These
+//! devices, the *holders* of the tile, share the work: the elements that other devices need are
+//! arranged in one sequence, and each holder sends an equal part of the sequence. The documentation
+//! of [`reshard`](super) describes the order of the sequence.
 
 use std::ops::ControlFlow;
 
 use super::{grid::OverlapGrid, split};
 use crate::sharding::{Holders, Placement, Region};
 
-/// The divisor that gives the tolerance for the boundary between the shares of two senders: the
-/// boundary may move by 1/200 of a share, so that a box near it is not split. A share has two
-/// boundaries, so a sender exceeds its share by at most 1%. With a smaller divisor, the senders are
-/// balanced less evenly; with a larger one, more boxes are split.
+/// The boundary between the shares of two senders may move by a share divided by this number, so
+/// that a box near the boundary is not split. A share has two boundaries, so with 200 a sender
+/// exceeds its share by at most 1%. With a smaller number, the senders are balanced less evenly;
+/// with a larger one, more boxes are split.
 const SLACK: u128 = 200;
 
 /// The devices that need elements of one nonempty tile of the source, in order.
 ///
 /// The devices are sorted by the row-major index of the destination tile that they need, and then
 /// by their index among the holders of that tile. Devices that already hold the source tile are
-/// skipped. Each device needs some elements of the source tile; these elements, one device after
-/// another, form a sequence of [`length`](Self::length) elements. Each holder of the source tile
-/// sends one contiguous share of the sequence.
+/// skipped. The elements that each device needs, for one device after another, form a sequence of
+/// [`length`](Self::length) elements. Each holder of the source tile sends one contiguous share of
+/// the sequence.
 pub(super) struct TileDestinations<'a> {
     source: &'a Placement,
     to: &'a Placement,
@@ -32,9 +33,9 @@ pub(super) struct TileDestinations<'a> {
     /// The destination tiles that overlap the source tile. In this file, the *grid index* of a tile
     /// is its index among these overlapping tiles.
     grid: OverlapGrid<'a>,
-    /// The skipped devices, in order, as triples: the grid index of the device's destination tile,
-    /// the index of the device among the holders of that tile, and the running total of elements of
-    /// the skipped devices, this one included.
+    /// The devices that are skipped, in order. An entry has the grid index of the device's
+    /// destination tile, the index of the device among the holders of that tile, and the number of
+    /// elements of all skipped devices up to this one.
     held: Vec<(u64, u64, u128)>,
     /// The length of the sequence: the total number of elements that all destinations need.
     pub(super) length: u128,
@@ -200,8 +201,8 @@ impl<'a> TileDestinations<'a> {
     }
 
     /// Returns the offset in `wanted` at which the share of `holder` begins. To avoid splitting
-    /// boxes, the offset is moved to an end of `wanted`, or to the end of a row, if one is within
-    /// the slack. `holder` must not be 0.
+    /// boxes, the offset is moved to an end of `wanted`, or to the end of a row, if one is near
+    /// enough. `holder` must not be 0.
     #[expect(clippy::cast_possible_truncation)] // the offset is inside the box
     fn cut(&self, wanted: WantedPart<'_>, holder: u64) -> u64 {
         let share = self.share();

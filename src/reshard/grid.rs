@@ -1,6 +1,6 @@
-//! [`OverlapGrid`]: the tiles of a placement that overlap a region. All tiles of a placement form a
-//! grid, so the overlapping tiles form a smaller grid. It is computed one dimension at a time,
-//! without visiting any tile that does not overlap.
+//! [`OverlapGrid`]: the tiles of a sharded array that overlap a region of it. All tiles of the
+//! array form a grid, so the overlapping tiles form a smaller grid. It is computed one dimension at
+//! a time, without visiting any tile that does not overlap.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ enum Overlaps {
 /// The coordinates in one dimension that are both in a tile and in the region.
 struct Overlap {
     ranges: Ranges,
-    /// The number of the region's coordinates that lie in earlier tiles.
+    /// The number of the region's coordinates in earlier tiles.
     before: u64,
 }
 

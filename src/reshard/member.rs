@@ -182,8 +182,8 @@ impl Member {
         }
     }
 
-    /// Copies the elements that the device both holds and needs from `source`, the memory of its
-    /// source shard, to `image`, the memory of its destination shard.
+    /// Copies the elements that stay on the device from `source`, the memory of its source shard,
+    /// to `image`, the memory of its destination shard.
     ///
     /// # Errors
     ///
@@ -381,8 +381,8 @@ impl Member {
     }
 }
 
-/// Reorders the dimensions of a region. If `to_memory` is true, they change from logical order to
-/// memory order, major to minor; otherwise, from memory order back to logical order.
+/// Reorders the dimensions of a region. If `to_memory` is true, the result has them in memory
+/// order, major to minor; otherwise, `region` is in memory order, and the result in logical order.
 fn along_memory(region: &Region, order: &Layout, to_memory: bool) -> Region {
     let mut dimensions: Vec<usize> = order.minor_to_major.iter().rev().copied().collect();
     if !to_memory {

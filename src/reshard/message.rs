@@ -16,9 +16,9 @@ use crate::{
     window::{Slice, Window},
 };
 
-/// Builds the nest that copies a box of a shard to a message. The coordinates of `part` are
-/// relative to the shard, and `order` is the order of dimensions in the message. In a message, each
-/// element takes whole bytes.
+/// Builds the loops that copy a box of a shard to a message. The coordinates of `part` are relative
+/// to the shard, and `order` is the order of dimensions in the message. In a message, each element
+/// takes whole bytes.
 fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, ReshardError> {
     let source = StrideDescriptor::try_from(&shard.shape)?;
     let offsets: Vec<u64> = part.ranges().iter().map(|(start, _)| *start).collect();
@@ -44,7 +44,7 @@ pub(super) fn runs(
     }
 }
 
-/// Packs `region` from `image`, the memory of a shard, into `message`.
+/// Copies the elements of `region` from `image`, the memory of a shard, to `message`.
 pub(super) fn pack(
     shard: &Shard,
     region: &Region,
@@ -59,9 +59,9 @@ pub(super) fn pack(
     }
 }
 
-/// Unpacks `message` into `region` of `image`, the memory of a shard. For a box, the nest of
-/// [`pack`] is used backwards: each element is written to the place from which [`pack`] would read
-/// it. This is well defined because no two elements of a shard share a place.
+/// Copies `message` to the elements of `region` in `image`, the memory of a shard. If the region is
+/// a box, this runs the loops of [`pack`] in reverse: each element is written to the place from
+/// which [`pack`] would read it. No two elements of a shard share a place.
 pub(super) fn unpack(
     shard: &Shard,
     region: &Region,
@@ -94,7 +94,7 @@ fn is_whole_bytes(nest: &CopyNest) -> bool {
     nest.keeps_units() && nest.src_bits().is_multiple_of(8)
 }
 
-/// Writes `message` to `image`, the memory of a shard, box by box. No box crosses the end of a tile
+/// Copies `message` to `image`, the memory of a shard, box by box. No box crosses the end of a tile
 /// of the layout, so inside a box the offsets have constant strides.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
@@ -147,7 +147,7 @@ fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8]))
     }
 }
 
-/// Writes `message` to `image`, the memory of a shard, bit by bit. This is slow, and only used if
+/// Copies `message` to `image`, the memory of a shard, bit by bit. This is slow, and only used if
 /// the elements of the shard do not occupy whole bytes.
 #[allow(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {

@@ -6,7 +6,8 @@
 //! computes the same plan without communication. [`rank_plan`] computes only the messages of one
 //! device, in time proportional to their number. [`simulate`] performs a plan with all devices in
 //! one process. To use another transport, implement [`Engine`]. A *shard* is the part of the array
-//! on one device. In names, *image* means the whole memory of a shard, padding included.
+//! on one device. A parameter with the name `image` is the whole memory of a shard, padding
+//! included.
 //!
 //! ```
 //! use stridec::{reshard::plan, shape::Shape, sharding::Sharding};

@@ -1,5 +1,8 @@
-//! [`MessageOffsets`]: finds each element of a message in a shard's memory, for regions that are
-//! not boxes, as in a cyclic sharding.
+//! [`MessageOffsets`]: finds the elements of a message in the memory of a device, if they are not a
+//! box of the array, as in a cyclic sharding.
+//!
+//! A *shard* is the part of an array that one device holds, and a message contains the elements
+//! that one device sends to another.
 
 use crate::{
     host::HostError,
@@ -11,35 +14,36 @@ use crate::{
 
 use super::{ReshardError, shards::Shard};
 
-/// The offset in a shard's memory of each element of a message, in the order of the message.
+/// The offsets in a shard's memory of the elements of a message, in the order of the message.
 ///
-/// An offset is the sum of one term for each dimension. This is true even in a tiled layout,
-/// because a tile splits each coordinate by itself. Therefore one list of terms for each dimension
-/// determines all offsets, and the contiguous runs along the innermost dimension are computed only
-/// once. The exception is a layout that folds several dimensions into one: its offsets are computed
-/// index by index.
+/// The offset of an element is a sum with one term for each dimension, and each term depends only
+/// on the index along that dimension. This is true even in a tiled layout, because a tile splits
+/// each dimension by itself. One list of terms for each dimension therefore determines all offsets.
+/// The exception is a layout with a tile that joins several dimensions, written `*`: its offsets
+/// are computed index by index.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
-    /// The terms that the coordinates of each dimension add to the offset, in elements. The
-    /// outermost dimension is first, and the innermost one is left out.
+    /// The terms of all indices along each dimension, in elements. The outermost dimension is
+    /// first, and the innermost one is left out, because `runs` has its terms.
     outer: Vec<Vec<usize>>,
-    /// The contiguous runs along the message's innermost dimension, as `(start, length)` in
-    /// elements. `start` is the term of the first coordinate in the offset.
+    /// The elements of the message along its innermost dimension, as runs that are contiguous in
+    /// the shard. A run is a pair: the term of its first element, and the number of its elements.
     runs: Vec<(usize, usize)>,
     folded: Option<Folded>,
     element_bytes: usize,
 }
 
-/// The indices of the elements of a message, for a layout that folds dimensions: the coordinates in
-/// each dimension of the shard, and the order of the dimensions in the message, outermost first.
+/// The indices of the elements of a message, for a layout in which a tile joins dimensions.
+/// `coordinates` lists the indices along each dimension of the shard, and `order` has the order of
+/// these dimensions in the message, outermost first.
 struct Folded {
     coordinates: Vec<Vec<u64>>,
     order: Vec<usize>,
 }
 
 impl MessageOffsets {
-    /// Computes the offsets of the elements of `part`, a nonempty region whose coordinates are
-    /// relative to the shard. `order` is the order of dimensions in the message.
+    /// Computes the offsets of the elements of `part`, a nonempty region of the shard. `order` is
+    /// the order of the dimensions in the message.
     pub(super) fn new(shard: &Shard, part: &Region, order: &Layout) -> Result<Self, ReshardError> {
         let element_bytes = shard.shape.element_type().storage_bits().unwrap_or(8).div_ceil(8);
         let shard = StrideDescriptor::try_from(&shard.shape)?;
@@ -61,7 +65,7 @@ impl MessageOffsets {
         Ok(Self { shard, outer, runs, folded, element_bytes: element_bytes as usize })
     }
 
-    /// Packs `message` from `image`, the memory of a shard.
+    /// Copies the elements of the message from `image`, the bytes of the shard, to `message`.
     pub(super) fn gather(&self, image: &[u8], message: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Source(0))?;
         let image = &image[self.prefix()..];
@@ -82,7 +86,7 @@ impl MessageOffsets {
         })
     }
 
-    /// Unpacks `message` into `image`, the memory of a shard.
+    /// Copies the elements of `message` to their places in `image`, the bytes of the shard.
     pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Destination)?;
         let image = &mut image[self.prefix()..];
@@ -105,8 +109,8 @@ impl MessageOffsets {
         })
     }
 
-    /// Returns the arrangement of elements that share a byte of the shard. Returns `None` if each
-    /// element occupies whole bytes there. In a message, elements always occupy whole bytes.
+    /// Returns the arrangement of elements that share a byte of the shard, or `None` if each
+    /// element occupies whole bytes there. In a message, each element always occupies whole bytes.
     fn packing(&self) -> Option<PackedElements> {
         let bits = self.shard.element_bits();
         let is_signed = self.shard.element_type().is_signed_integer();
@@ -130,8 +134,8 @@ impl MessageOffsets {
         Ok(())
     }
 
-    /// Calls `run` for each contiguous run of elements, in the order of the message. The arguments
-    /// are the run's offset in the shard and its length, both in elements.
+    /// Calls `run` for each contiguous run of elements in the shard, in the order of the message,
+    /// with its offset and its length in elements.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     fn each_run(&self, mut run: impl FnMut(usize, usize)) -> Result<(), ReshardError> {
         if let Some(folded) = &self.folded {
@@ -150,25 +154,23 @@ impl MessageOffsets {
     }
 }
 
-/// The arrangement of elements in a byte of a shard, if several elements share a byte.
+/// The arrangement of elements that share a byte.
 struct PackedElements {
     /// The number of elements in a byte.
     count: usize,
     mask: u8,
-    /// The sign bit of an element, or 0 if elements are unsigned. When an element is unpacked to a
-    /// whole byte, this bit is copied to the higher bits.
+    /// The sign bit of an element, or 0 if elements are unsigned. It is copied to the higher bits
+    /// when an element is unpacked to a whole byte.
     sign: u8,
 }
 
 impl PackedElements {
-    /// Returns the number of bits by which the element at `place` is shifted inside its byte.
-    /// `place` is an offset in elements.
+    /// Returns the lowest bit, in its byte, of the element at offset `place`.
     fn shift(&self, place: usize) -> usize {
         place % self.count * (8 / self.count)
     }
 
-    /// Extends an element to a whole byte: with copies of its sign bit if elements are signed, and
-    /// otherwise with zeros.
+    /// Extends an element to a whole byte, with its sign if elements are signed.
     fn extended(&self, element: u8) -> u8 {
         (element ^ self.sign).wrapping_sub(self.sign)
     }
@@ -202,14 +204,14 @@ impl Folded {
     }
 }
 
-/// Yields all coordinates in a list of ranges.
+/// Returns all numbers in a list of ranges.
 fn coordinates(ranges: &[(u64, u64)]) -> impl Iterator<Item = u64> {
     ranges.iter().flat_map(|&(start, limit)| start..limit)
 }
 
-/// Returns the runs of coordinates in `ranges`, along one dimension, that are contiguous in memory.
-/// A run is a pair of numbers of elements: the term that its first coordinate adds to the offset,
-/// and its length.
+/// Finds the indices in `ranges`, along one dimension, that are contiguous in memory. Returns a
+/// pair for each contiguous run: the term that its first index adds to the offset, and its length,
+/// both in elements.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn runs(
     shard: &StrideDescriptor,

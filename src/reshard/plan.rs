@@ -180,8 +180,7 @@ impl ReshardPlan {
         &self.transfers
     }
 
-    /// Returns the local copies: for each device, the elements that the device both needs and
-    /// holds.
+    /// Returns the local copies: for each device, the elements that stay on it.
     #[must_use]
     pub fn copies(&self) -> &[Transfer] {
         &self.copies

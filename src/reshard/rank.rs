@@ -18,7 +18,7 @@ pub struct RankPlan {
     pub sends: Vec<Transfer>,
     /// The transfers that the device receives.
     pub receives: Vec<Transfer>,
-    /// The elements that the device both needs and holds, or `None` if there are no such elements.
+    /// The elements that stay on the device, or `None` if there are none.
     pub copy: Option<Region>,
 }
 
@@ -91,8 +91,8 @@ fn receive(
     let holders = from.holders(source);
     let tiles = to.tile_numbers(device);
     if holders.len() == 1 && tiles.len() == 1 {
-        // The tile has only one holder, which sends everything. So it does not matter which other
-        // devices need the tile.
+        // A tile with a single holder is sent by this holder, whichever other devices need the
+        // tile.
         let region = region.clone();
         part.receives.push(Transfer { from: holders.get(0), to: device, region });
         return;

@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 
 use crate::nest::{CopyNest, Value};
 
-/// The layout of a message in a shard's memory: contiguous runs of equal length, at constant
-/// strides along any number of axes.
+/// The contiguous runs of a shard's memory that form a message. They have equal lengths, and lie at
+/// constant strides in nested loops.
 ///
 /// In MPI this layout is a vector type, or a vector of vectors. A transport that supports such
 /// types, or that can write to another device's memory, moves the message without an extra copy.
@@ -36,8 +36,8 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Returns, for each axis, the number of runs and the stride between them in bytes. The
-    /// outermost axis is first. The message stores the runs in the order of these loops.
+    /// Returns the loops over the runs, the outermost first: the number of steps, and the stride in
+    /// bytes. The message stores the runs in the order of these loops.
     #[must_use]
     pub fn steps(&self) -> &[(usize, usize)] {
         &self.steps
@@ -57,8 +57,8 @@ impl Runs {
     }
 
     /// Returns the runs that `nest` reads from a shard. The nest's destination must be a nonempty
-    /// dense message. Returns `None` if a unit of the nest does not occupy whole bytes, or if the
-    /// offset in the shard is not a sum of multiples of the axes.
+    /// dense message. Returns `None` if the nest copies parts of bytes, or if the offset in the
+    /// shard is not a weighted sum of the loop counters.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     pub(super) fn of(nest: &CopyNest) -> Option<Self> {
         let whole_bytes = nest.keeps_units() && nest.src_bits() >= 8;

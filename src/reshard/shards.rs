@@ -13,7 +13,7 @@ pub struct Shards {
     /// The layout of every shard, or `None` for the layout of the array's shape.
     pub layout: Option<Layout>,
     /// True if every shard has the shape of a full tile, as XLA allocates shards. The elements of a
-    /// partial tile are then at the front; the places after them are not read, and they are filled
+    /// partial tile are then at the front; the rest of the memory is not read, and it is filled
     /// with zeros. If false, a shard has exactly the shape of its part of the array.
     pub whole_tiles: bool,
 }

@@ -4,8 +4,8 @@
 use super::{RankPlan, Transfer, split};
 use crate::{shape::FieldPath, sharding::ShardingError};
 
-/// A step of a reshard. In it, a device sends at most one message and receives at most one message,
-/// at the same time.
+/// A step of a reshard, in which a device sends at most one message and receives at most one
+/// message at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
     /// The identifier of the round, by which sender and receiver match a message. The first number

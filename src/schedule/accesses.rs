@@ -13,7 +13,7 @@ const LINE_BYTES: u64 = 128;
 /// The size of a sector, the least that a GPU transfers, in bytes.
 pub(super) const SECTOR_BYTES: u64 = 32;
 
-/// Evenly spaced memory locations: their number, and the distance from each to the next, in bytes.
+/// Evenly spaced addresses: their number, and the distance from each to the next, in bytes.
 pub(super) type Progression = (u64, u64);
 
 /// The accesses of one invocation to the source or to the destination, and their distances from the
@@ -23,30 +23,30 @@ pub(super) struct Accesses {
     pub(super) count: u64,
     /// The size of an access, in bytes.
     pub(super) bytes: u64,
-    /// The number of items that the invocation reads or writes. An item is one unit of the nest, or
-    /// one whole access.
+    /// The number of items that the invocation reads or writes. An item is one unit, such as an
+    /// element, or one whole access.
     pub(super) moved: u64,
     /// The size of an item, in bytes.
     pub(super) unit: u64,
-    /// The locations of the items of one invocation, as nested progressions. A sector may hold
-    /// several items.
+    /// The addresses of the items of one invocation, as nested loops over evenly spaced addresses.
+    /// A sector may hold several items.
     pub(super) inside: SmallVec<[Progression; 4]>,
-    /// The distances between invocations. The index of an invocation is split into digits, such as
-    /// `index % 8` and `index / 8`, the fastest-varying first. Each entry has the number of values
-    /// of one digit, and the distance in bytes between the accesses of two invocations that differ
-    /// by 1 in this digit.
+    /// The distances between the accesses of different invocations. The index of an invocation is
+    /// split into counters of nested loops, such as `index % 8` and `index / 8`, the innermost
+    /// first. Each entry has the number of values of one counter, and the distance in bytes between
+    /// invocations that differ by 1 in it.
     pub(super) outside: SmallVec<[Progression; 8]>,
-    /// The number of neighbouring invocations that can share sectors. Loads share them if the
-    /// invocations use one cache, and stores if the invocations store at the same time.
+    /// The number of neighbouring invocations that can share a sector: for loads, the ones that use
+    /// the same cache, and for stores, the ones that store at the same time.
     pub(super) together: u64,
-    /// The alignment of the first item, in bytes. Other items may be aligned less, because of the
-    /// distances in `inside` and `outside`.
+    /// The alignment of the first item, in bytes. The distances in `inside` and `outside` may
+    /// reduce the alignment of other items.
     pub(super) align: u64,
 }
 
 impl Accesses {
-    /// Returns the number of cache lines that one access touches, in `lanes` neighbouring
-    /// invocations together.
+    /// Returns the number of cache lines that `lanes` neighbouring invocations touch together, with
+    /// one access each.
     pub(super) fn lines(&self, lanes: u64) -> u64 {
         lines(first_lanes(&self.outside, lanes))
     }
@@ -62,10 +62,10 @@ impl Accesses {
         steps.extend(self.inside.iter().copied());
         steps.retain(|step| step.0 > 1);
         steps.sort_unstable_by_key(|step| step.1);
-        // Extend a range by one progression after the other, the closest first. Stop before the
-        // range would contain a sector without an item, because such a sector is not transferred.
-        // `span` is the length of the range, and `used` the number of its bytes that belong to
-        // items.
+        // Extend a range of memory by the loops over addresses, the ones with the shortest
+        // distances first. Stop before the range would contain a sector without an item, because
+        // such a sector is not transferred. `span` is the length of the range, and `used` the
+        // number of its bytes that belong to items.
         let (mut used, mut span) = (self.unit, self.unit);
         let mut apart = &steps[..];
         while let [(extent, distance), rest @ ..] = apart
@@ -82,15 +82,15 @@ impl Accesses {
     }
 }
 
-/// Returns the total number of cache lines that contain the locations of nested progressions.
+/// Returns the number of cache lines that contain the addresses of nested loops.
 pub(super) fn lines(steps: impl Iterator<Item = Progression>) -> u64 {
     steps
         .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
         .product()
 }
 
-/// Returns the digits of an invocation's index, each limited to the values that it takes in the
-/// first `lanes` invocations. A digit that does not change there has one value.
+/// Returns the loops of `outside` for the first `lanes` invocations only: each has the number of
+/// values that its counter takes there.
 pub(super) fn first_lanes(
     digits: &[Progression],
     mut lanes: u64,
@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns every place that nested progressions reach.
+    /// Returns every address of nested loops.
     fn places(steps: &[Progression]) -> Vec<u64> {
         steps.iter().fold(vec![0], |places, &(extent, distance)| {
             places.iter().flat_map(|place| (0..extent).map(move |n| place + n * distance)).collect()
@@ -135,7 +135,7 @@ mod tests {
     }
 
     /// Returns the number of aligned chunks of `size` bytes that accesses of `bytes` bytes touch at
-    /// these places.
+    /// these addresses.
     fn touched(places: &[u64], bytes: u64, size: u64) -> u64 {
         let pieces = |place: &u64| place / size..(place + bytes).div_ceil(size);
         places.iter().flat_map(pieces).collect::<HashSet<_>>().len() as u64

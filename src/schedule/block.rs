@@ -1,8 +1,11 @@
-//! [`Block`]: the units that one invocation of a kernel moves.
+//! [`Block`]: the part of a copy that one invocation of a kernel moves, such as 4 rows by 4
+//! columns. It consists of *units*: elements, or the smaller or larger pieces that each iteration
+//! of the nest copies.
 //!
-//! A block decides how well a kernel uses memory: its runs should be as long as an access on both
-//! sides, and its units must fit in registers. A block also determines, at compile time, which
-//! loaded value fills each part of a stored word, so that a kernel needs no arithmetic to find it.
+//! A block decides how well a kernel uses memory: in the source and in the destination, it should
+//! have contiguous runs that fill an access, and it must fit in registers. A block also determines,
+//! at compile time, which loaded value fills each part of a stored word, so that a kernel needs no
+//! arithmetic to find it.
 
 use std::sync::Arc;
 
@@ -11,13 +14,13 @@ use smallvec::{SmallVec, smallvec};
 use super::{CostModel, load::Load, numbering::BlockOrder, seam::RowAlignment};
 use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE, Value, tile};
 
-/// The units that one invocation moves: all combinations of a few steps along some axes of the
-/// nest.
+/// The units that one invocation moves: a few steps along some axes of the nest, in all
+/// combinations.
 ///
-/// Usually a block has steps along two kinds of axes: those along which the destination is
-/// contiguous, and those along which the source is. In the destination, a block consists of
+/// Usually a block has several steps along the axes along which the destination is contiguous, and
+/// along the axes along which the source is contiguous. In the destination, a block consists of
 /// [`width`](Self::width) runs of [`rows`](Self::rows) contiguous units each. For example, a copy
-/// from image planes to pixels, `u8[3,240,320]` to `{0,2,1}`:
+/// from colour planes to pixels, `u8[3,240,320]` to `{0,2,1}`:
 ///
 /// ```text
 /// a0: 76800 steps, source +1, destination +3        a block takes 16: three runs of 16 bytes in the source
@@ -51,16 +54,17 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 pub struct Block {
     /// The nest that is divided into blocks.
     pub(super) nest: Arc<CopyNest>,
-    /// The nest in which each axis is split in two: the blocks along the axis, and the steps inside
-    /// a block.
+    /// The nest in which each loop is split in two: one loop counts blocks, and the other the steps
+    /// inside a block.
     pub(super) tiled: Box<CopyNest>,
     /// The steps of a block along each axis of the nest, outermost first.
     pub(super) axes: SmallVec<[BlockAxis; 8]>,
-    /// The number of innermost axes along which a run of the destination has several steps.
+    /// The number of innermost axes that a run of the destination covers.
     pub(super) run_axes: usize,
     pub(super) row_alignment: RowAlignment,
-    /// The least number of steps along the outermost axis of a run that fill whole accesses. If
-    /// rows start inside accesses, blocks start after a multiple of this number of steps.
+    /// The least number of steps along the outermost axis of a run whose bytes are a multiple of an
+    /// access. If rows start inside accesses, blocks start after a multiple of this number of
+    /// steps.
     pub(super) steps_per_access: u64,
     /// True if a block stores one access in each of several rows, and the last block along these
     /// rows lacks some of the stores. A row that starts late inside an access contains one whole
@@ -72,8 +76,8 @@ pub struct Block {
     pub(super) order: BlockOrder,
     /// The number of blocks that an invocation moves in sequence.
     pub(super) rounds: u64,
-    /// The index of the source that each step along the axis [`Interleaved::axis`] reads. Empty if
-    /// the block reads only one source.
+    /// If the block reads several sources in turn, the index of the source for each step along the
+    /// axis [`Interleaved::axis`]. Otherwise empty.
     sources: SmallVec<[usize; 4]>,
 }
 
@@ -109,28 +113,28 @@ impl BlockAxis {
     }
 }
 
-/// Contiguous units of a block in the destination.
+/// Units of a block that are contiguous in the destination.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The first access of the run in the destination, counted from the first access of the block.
     pub place: u64,
-    /// The step of the run along each axis of the nest.
+    /// The steps along each axis of the nest from the start of the block to the run.
     pub steps: SmallVec<[u64; 8]>,
-    /// The source offset of the run's first unit, counted from the first unit of the block.
+    /// The distance in the source from the first unit of the block to the first unit of the run.
     pub src: i64,
-    /// True if the last block along the rows does not store this run, because no whole access is
-    /// left in the row of the run.
+    /// True if the last block along the rows does not store this run, because its row has no whole
+    /// access left there.
     pub is_cut: bool,
 }
 
 impl Block {
     /// Returns a block with the given number of steps along each axis of the nest, or `None` if a
-    /// kernel could not move such a block.
+    /// kernel cannot move such a block.
     ///
-    /// In the destination, a run of the block covers the last `run_axes` axes: the first of these
-    /// in part, the others in full. Blocks start on an `align`-byte boundary even if rows do not.
-    /// The result is `None`, for example, if a quotient changes inside the block, or if rows of the
-    /// destination start inside words at offsets that differ between blocks.
+    /// In the destination, a run of the block covers the last `run_axes` axes: the outermost of
+    /// these in part, the others in full. Blocks start on an `align`-byte boundary even if rows do
+    /// not. The result is `None`, for example, if a quotient changes inside the block, or if rows
+    /// of the destination start inside words at offsets that differ between blocks.
     pub(super) fn new(
         nest: &Arc<CopyNest>,
         steps: &[u64],
@@ -188,9 +192,9 @@ impl Block {
         Some(block)
     }
 
-    /// Returns this block of an [`Interleaved`] nest as a block of `nest`, in which the sources are
-    /// separate again. Returns `None` if the block does not read all sources, or if it leaves words
-    /// to seams.
+    /// Converts a block of an [`Interleaved`] nest, which treats several sources as one, to a block
+    /// of `nest`, the original nest. Returns `None` if the block does not read all sources, or if
+    /// it leaves words to seams.
     pub(super) fn with_sources(
         mut self,
         nest: &Arc<CopyNest>,
@@ -206,8 +210,8 @@ impl Block {
         Some(self)
     }
 
-    /// Splits an offset in the source of an [`Interleaved`] nest into the index of the real source
-    /// and the offset there. The given and the returned offset count accesses of `access` units.
+    /// Converts an offset in the single source of an [`Interleaved`] nest to the index of the real
+    /// source and the offset there. Both offsets count accesses of `access` units.
     pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
         let distance = SOURCE_DISTANCE / access;
         let number = (place + distance / 2).div_euclid(distance);
@@ -215,9 +219,10 @@ impl Block {
         (source.copied().unwrap_or(0), place - number * distance)
     }
 
-    /// Returns true if no guard can hold for only some of the block's units, or if the kernel can
-    /// recognize the blocks in which one does and copy them word by word, as in a gather. To
-    /// recognize them, blocks must divide every axis, and the destination must be whole words.
+    /// Returns true if a kernel can handle guards that hold for only some of the block's units, or
+    /// if there are none. The kernel must find out for which blocks a guard fails, and copies these
+    /// word by word, as in a gather. This requires that blocks divide every axis and that the
+    /// destination is a whole number of words.
     fn can_vary(&self) -> bool {
         let can = |guard: &Guard| {
             let (low, high) = self.inside(&guard.of);
@@ -243,14 +248,13 @@ impl Block {
         self.inside(&guard.of) != (0, 0)
     }
 
-    /// Returns the guards that vary inside the block, if the kernel can apply them to whole words,
-    /// and the bits that excluded units get instead. The kernel then loads every word, and selects
-    /// either the word or these bits, without a branch. Returns `None` if this is not possible, or
-    /// if no guard varies.
+    /// Returns the guards that vary inside the block, and the bits that are written if one fails.
+    /// The kernel loads every word, and selects either the word or these bits, without a branch.
+    /// Returns `None` if this is not possible, or if no guard varies.
     ///
-    /// Guards can be applied to whole words if they all give excluded units the same bits, if each
-    /// guard holds for all units of a word or for none, and if no unit before the start of the
-    /// image would be read, even if its guards fail.
+    /// It is possible if all guards have the same bits, if each guard holds for all units of a word
+    /// or for none, and if no unit before the start of the source is loaded, even if its guards
+    /// fail.
     pub(crate) fn word_guards(&self) -> Option<(SmallVec<[&Guard; 2]>, u128)> {
         let guards: SmallVec<[&Guard; 2]> = self.varying_guards().collect();
         if guards.is_empty() {
@@ -276,22 +280,22 @@ impl Block {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }
 
-    /// Returns true if a block may load units that it does not store: units past the end of a row
-    /// or an axis that blocks do not divide, or words that a guard excludes after they were loaded.
+    /// Returns true if a block may load units that it does not store: units past the end of an axis
+    /// that blocks do not divide, or words that a guard excludes after they were loaded.
     pub(crate) fn reads_more(&self) -> bool {
         self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }
 
-    /// Returns, for each unit of a run, the value of a form minus its value at the first unit of
-    /// the run.
+    /// Returns, for each unit of a run, the value of an expression minus its value at the first
+    /// unit of the run.
     fn steps_of(&self, form: &Affine) -> Vec<i64> {
         self.along_run(|block_axis| {
             block_axis.inside.map_or(0, |inside| form.weight(Value::Axis(inside)))
         })
     }
 
-    /// Returns, for each unit of a run, the weighted sum of its steps inside the run. `of` returns
-    /// the weight of an axis.
+    /// Returns, for each unit of a run, the sum over the axes of `of` times the steps from the
+    /// start of the run to the unit.
     fn along_run(&self, of: impl Fn(&BlockAxis) -> i64) -> Vec<i64> {
         self.axes[self.axes.len() - self.run_axes..].iter().fold(vec![0], |units, block_axis| {
             let weight = of(block_axis);
@@ -300,8 +304,8 @@ impl Block {
         })
     }
 
-    /// Returns, for each unit that store number `access` of a run writes, the value of a form minus
-    /// its value at the first unit of the block.
+    /// Returns, for each unit that store number `access` of a run writes, the value of an
+    /// expression minus its value at the first unit of the block.
     pub(crate) fn steps_in(&self, form: &Affine, run: &Run, access: u64) -> Vec<i64> {
         let outer = self.axes[..self.axes.len() - self.run_axes].iter().zip(&run.steps);
         let of_run: i64 = outer
@@ -314,8 +318,8 @@ impl Block {
         units.take(usize::try_from(self.store).unwrap_or(1)).map(|unit| of_run + unit).collect()
     }
 
-    /// Returns the least and the greatest value that a form has inside a block, minus its value at
-    /// the first unit of the block.
+    /// Returns the least and the greatest value that an expression has inside a block, minus its
+    /// value at the first unit of the block.
     pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
         let parts = self.axes.iter().filter_map(|block_axis| {
             Some(
@@ -325,8 +329,8 @@ impl Block {
         parts.fold((0, 0), |(low, high), part| (low + part.min(0), high + part.max(0)))
     }
 
-    /// Returns the source offsets of the block's units, counted from the first unit, in ascending
-    /// order and without duplicates.
+    /// Returns the distances in the source from the first unit of the block to each unit, in
+    /// ascending order and without duplicates.
     #[must_use]
     pub fn offsets(&self) -> Vec<i64> {
         let units = self.run_units();
@@ -379,7 +383,7 @@ impl Block {
         all.into_iter().map(run).collect()
     }
 
-    /// Returns the source offsets of the units of a run, counted from its first unit.
+    /// Returns the distances in the source from the first unit of a run to each unit.
     #[must_use]
     pub fn run_units(&self) -> Vec<i64> {
         self.along_run(|block_axis| block_axis.src_stride)
@@ -391,8 +395,8 @@ impl Block {
         &self.nest
     }
 
-    /// Returns the nest in which each axis is split in two: the blocks along the axis, and the
-    /// steps inside a block.
+    /// Returns the nest in which each loop is split in two: one loop counts blocks, and the other
+    /// the steps inside a block.
     #[must_use]
     pub fn tiled(&self) -> &CopyNest {
         &self.tiled
@@ -404,8 +408,8 @@ impl Block {
         &self.axes
     }
 
-    /// Returns the outermost axis along which a run of the destination has several steps. The run
-    /// covers all axes inside this one in full.
+    /// Returns the outermost axis that a run of the destination covers. The run covers all axes
+    /// inside this one in full.
     #[must_use]
     pub fn outermost_of_run(&self) -> usize {
         self.axes.len() - self.run_axes.max(1)
@@ -452,8 +456,7 @@ impl Block {
         self.load.count
     }
 
-    /// Returns true if the kernel stores whole words of the source, without taking them apart into
-    /// units.
+    /// Returns true if the kernel stores whole words as they are loaded.
     pub(crate) fn moves_words(&self) -> bool {
         let inner = self.axes[self.axes.len() - 1];
         let word = u64::from((32 / self.nest.dst_bits()).max(1));
@@ -473,28 +476,28 @@ impl Block {
         self.row_alignment
     }
 
-    /// Returns the least number of steps along the outermost axis of a run that fill whole
-    /// accesses. If rows start inside accesses, blocks start after a multiple of this number of
-    /// steps.
+    /// Returns the least number of steps along the outermost axis of a run whose bytes are a
+    /// multiple of an access. If rows start inside accesses, blocks start after a multiple of this
+    /// number of steps.
     #[must_use]
     pub fn steps_per_access(&self) -> u64 {
         self.steps_per_access
     }
 
-    /// Returns true if the last accesses may extend past the ends of the images. The sizes of the
-    /// bindings must then be whole accesses.
+    /// Returns true if the last accesses may extend past the end of the source or destination. The
+    /// sizes of the bindings must then be multiples of an access.
     pub(crate) fn may_pass_ends(&self) -> bool {
         self.row_alignment != RowAlignment::Aligned
             && self.store * u64::from(self.nest.dst_bits()) > 32
     }
 
-    /// Returns the source offset of a block's first unit.
+    /// Returns the offset in the source at which a block starts.
     #[must_use]
     pub fn src(&self) -> Affine {
         self.at_first(self.tiled.src())
     }
 
-    /// Returns an upper bound on the source offset of any block's first unit.
+    /// Returns an upper bound on the offset in the source at which any block starts.
     pub(crate) fn last_src(&self) -> i64 {
         let run = self.axes[self.outermost_of_run()];
         let lead = match self.row_alignment {
@@ -515,7 +518,7 @@ impl Block {
         Bounds::of_box(&self.tiled, axes)
     }
 
-    /// Returns a form that computes the value of `form` at the first unit of a block: `form`
+    /// Returns an expression that computes the value of `form` at the first unit of a block: `form`
     /// without its terms for steps inside blocks.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
         let alone = self

@@ -1,7 +1,7 @@
 //! [`candidates`]: the kernels that are possible for a nest, each with its estimated cost.
 //!
-//! This file lists the divisions of a nest that may be fast. Most are into blocks, the units that
-//! one invocation moves. The cost model then compares the divisions.
+//! This file lists the divisions of a copy that may be fast. Most are into blocks, such as 4 rows
+//! by 4 columns, one for each invocation. The cost model then compares the divisions.
 
 use std::{fmt, sync::Arc};
 
@@ -36,8 +36,8 @@ pub struct Candidate {
     cost: u64,
 }
 
-/// The parts into which the work of a kernel is divided among its invocations: blocks of units,
-/// segments of rows in which no guard changes, whole rows, or, in a gather, words.
+/// The division of the work of a kernel among its invocations: into blocks, into parts of rows that
+/// come from one source each, into whole rows, or, in a gather, into words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Body {
     Block(Box<Block>),
@@ -77,8 +77,8 @@ impl Body {
         }
     }
 
-    /// Returns the body of a gather, or of a nest that visits the windows of a scatter: whole rows
-    /// if [`WholeRows`] supports the nest, and otherwise the words that the nest writes.
+    /// Returns the division for a gather or a scatter: into whole rows if [`WholeRows`] supports
+    /// the nest, and otherwise into the words that the nest writes.
     fn gather(nest: Arc<CopyNest>, target: &Target) -> Self {
         match WholeRows::new(&nest, target.kind) {
             Some(rows) => Self::Rows(rows),
@@ -117,7 +117,7 @@ impl Candidate {
         self.body.block()
     }
 
-    /// Returns the reason why this strategy is possible, as text for readers of a kernel.
+    /// Returns the reason for this strategy, as text for readers of a kernel.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
@@ -152,9 +152,9 @@ pub fn block_of_candidate(candidate: &Candidate) -> Option<&Block> {
     candidate.block()
 }
 
-/// Returns the candidate with `rounds` rounds, the blocks that an invocation moves in sequence. If
-/// several rounds are not possible for its block, it gets one round. A candidate without blocks is
-/// returned unchanged.
+/// Returns the candidate with `rounds` blocks for each invocation, which moves them in sequence. If
+/// this is not possible, an invocation moves one block. A candidate without blocks is returned
+/// unchanged.
 #[must_use]
 pub fn in_rounds(mut candidate: Candidate, rounds: u64) -> Candidate {
     if let Body::Block(block) = &mut candidate.body {
@@ -253,9 +253,9 @@ fn is_copy(nest: &CopyNest) -> bool {
         && (stride == 1 || extent == 1)
 }
 
-/// The length, in bits, of a row that one CPU invocation moves as a whole although other runs have
-/// at most half of this length. If two invocations divided such a row, and it started inside an
-/// access, both would load the access at the cut.
+/// The length of a row that one CPU invocation copies as a whole, in bits. Rows of other lengths
+/// are divided into runs of at most half of this length. If two invocations divided a row that
+/// starts inside an access, both would load the access at the cut.
 const WHOLE_ROW_BITS: u64 = 1024;
 
 /// Adds the candidates that divide a nest into blocks. Several lengths are tried for the runs, the
@@ -277,8 +277,9 @@ fn add_blocks(
     let src_axes = source_order(&axes);
     let is_long = axes[inner].extent >= longest && src_axes.first() == Some(&inner);
     let shares_run = is_long || is_copy(nest);
-    // If one axis is innermost on both sides, try runs of 4 to 64 bytes along it, or whole rows.
-    // Otherwise try rectangles whose sides have up to 16 bytes, or two wide units.
+    // If one axis is innermost in the source and in the destination, try runs of 4 to 64 bytes
+    // along it, or whole rows. Otherwise try rectangles whose sides have up to 16 bytes, or two
+    // units of 16 bytes.
     let runs: SmallVec<[u64; 8]> = if shares_run {
         let row = axes[inner].extent * u64::from(bits);
         let most = match axes[inner].src_stride.abs() {
@@ -316,8 +317,8 @@ fn add_blocks(
             }
             let run_axes = run_axes.max(run_of(&axes, &steps));
             seen.push(steps.clone());
-            // If rows start inside accesses, a run of the destination has at most one access, so
-            // that neighbouring invocations store neighbouring accesses.
+            // If rows start inside accesses, a run of the destination is at most one access, so
+            // that neighbouring invocations store to neighbouring addresses.
             let begins_anywhere = is_seamed && !is_aligned && !shares_run && run_axes <= 1;
             if begins_anywhere && dst_run > stored {
                 continue;
@@ -357,8 +358,9 @@ fn add_blocks(
     }
 }
 
-/// Returns the steps of blocks that store one access in each of several rows, each with the
-/// alignment of the blocks in bytes. `across` is the axis from one row to the next.
+/// Returns the sizes of blocks that store one access in each of several rows. A size is the number
+/// of steps along each axis, with the alignment of the block in bytes. `across` is the axis from
+/// one row to the next.
 ///
 /// Rows of 7 bytes start at 0, 7, 14 and so on, at every remainder modulo 16. After 16 rows the
 /// remainders repeat, so that all blocks of 16 rows have the same alignment. On a CPU, such blocks
@@ -410,8 +412,8 @@ fn add_repeated(
     target: &Target,
     list: &mut Vec<Candidate>,
 ) {
-    // On a CPU, such candidates are faster only if a guard may hold for only some units of a block,
-    // or if the only alternative is a gather (`benches/NOTES.md`).
+    // On a CPU, such candidates are faster only if a guard may hold for only a part of a block, or
+    // if the only alternative is a gather (`benches/NOTES.md`).
     let is_gpu = target.kind == AdapterKind::Gpu;
     let several = |block: &Block, strategy, reason| {
         let block = repeated_block(block, axes, target)?;
@@ -506,8 +508,8 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
     }
     let steps: SmallVec<[u64; 8]> = block.axes().iter().map(|side| side.steps).collect();
     // Do not repeat along an axis whose steps are close together in the source or in the
-    // destination. Other invocations of the warp move these steps, because neighbouring invocations
-    // should access neighbouring memory.
+    // destination. Neighbouring invocations should take these steps instead, because they should
+    // access neighbouring memory.
     let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
     let is_far = |axis: usize| {
         apart(axis).saturating_mul(block.nest().dst_bits().into()) >= SECTOR_BYTES * 8
@@ -558,10 +560,10 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
 }
 
 /// Returns the maximum number of units in a block. The code for a block is unrolled, so drivers
-/// would take long to compile a larger block. Narrow units may form squares of 16 by 16 units of 2
-/// bits, or of 32 by 32 single bits: their code is still short, because one operation on a word
-/// moves all units in the word. There is no maximum if `shares_run` is true, because one axis is
-/// then innermost on both sides, and the runs along it limit the block.
+/// would take long to compile a larger block. A square may have 16 by 16 elements of 2 bits, or 32
+/// by 32 single bits: its code is still short, because one operation on a word moves all elements
+/// in the word. There is no maximum if `shares_run` is true, because one axis is then innermost on
+/// both sides, and the runs along it limit the block.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,

@@ -1,9 +1,9 @@
 //! The cost model: estimates the time of a candidate from its operations and memory accesses.
 //!
 //! Short rows, odd strides and CPUs need different blocks, so candidates are compared by their
-//! estimated cost. The cost is the number of vector operations that write one word of the
-//! destination in each lane. A vector is a warp of 32 lanes on a GPU, or the lanes of a register on
-//! a CPU:
+//! estimated cost. An adapter runs several invocations together, each in one *lane*: the 32 lanes
+//! of a warp on a GPU, or the lanes of a vector register on a CPU. The cost is the number of
+//! operations of all lanes together in which each lane writes one word of the destination:
 //!
 //! ```text
 //! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE) + fetched · BYTE + stored · ACCESS + spilled · SPILL)
@@ -11,12 +11,12 @@
 //! ```
 //!
 //! The sum is over the loads and stores of an invocation. Some invocations have no work, because
-//! their index leads past the end of an axis; they cost the same.
+//! they are past the end of an axis; they cost the same.
 //!
-//! - *operations* compute addresses and shift units into words. A term of an affine expression
+//! - *operations* compute addresses and shift elements into words. A term of an affine expression
 //!   counts as one operation, a division or a remainder by a power of two as one, another division
 //!   as four, and its remainder as two more.
-//! - *words* are the words of 32 bits that the access moves in one lane.
+//! - *words* are the 32-bit words that the access moves in one lane.
 //! - *lines* are the lines of 128 bytes that all lanes of the access touch together.
 //! - *fetched* bytes are the bytes that all lanes move, including the unused bytes of their sectors
 //!   of 32 bytes. All loads of a workgroup can share a sector, because a cache keeps the sector. A
@@ -61,8 +61,8 @@ const WORKGROUP: u64 = 256;
 /// more.
 const LEAST_WIDE_BLOCKS: u64 = 1 << 14;
 
-/// The work of a typical invocation, and the number of invocations. `accesses` has the accesses to
-/// the source, then the accesses to the destination.
+/// The average work of an invocation, and the number of invocations. `accesses` has the accesses to
+/// the source, and then the accesses to the destination.
 struct InvocationWork {
     /// The number of operations, apart from accesses.
     operations: u64,
@@ -105,8 +105,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let model = &target.model.clamped();
     let digits = block.digits();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
-    // Each access takes one operation for its address and one for its value. Inserting a unit into
-    // a word takes three: a shift, a mask and an `or`.
+    // Each access takes one operation for its address and one for its value. Inserting an element
+    // into a word takes three: a shift, a mask and an `or`.
     let shifting = loads * block.load.shifting(nest.src_bits());
     let mut operations = decoding(&digits) + evaluation(tiled) + 2 * (loads + stores) + shifting;
     if nest.dst_bits() < 32 && !block.moves_words() {
@@ -132,8 +132,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let from = |side: &BlockAxis| side.src_stride.unsigned_abs();
     let inside = block.axes().iter().filter(|block_axis| block_axis.steps > 1);
     // Several loads, of one invocation or of neighbouring ones, may share a sector, which is then
-    // fetched only once. So count the units that are loaded, and not the loads. Units below a byte
-    // are counted as whole loads.
+    // fetched only once. So count the elements that are loaded, and not the loads. Elements below a
+    // byte are counted as whole loads.
     let (moved, unit) = match nest.src_bits() {
         bits @ 8.. => (block.rows() * block.width(), u64::from(bits / 8)),
         bits => (loads, bytes(block.load(), bits)),
@@ -152,9 +152,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
-    // If rows start inside accesses, their blocks start at multiples of `piece` bytes instead of at
-    // the start of a row. The distance between the blocks of two rows is therefore a multiple of
-    // `piece`.
+    // If rows start inside accesses, blocks start at multiples of `piece` bytes instead of at the
+    // start of a row. The distance between the blocks of two rows is then a multiple of `piece`.
     let piece = match block.row_alignment() {
         RowAlignment::Aligned => 1,
         _ => bytes(block.steps_per_access() * block.run_stride(), nest.dst_bits()).max(1),
@@ -264,14 +263,14 @@ pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
 }
 
 /// Returns the estimated cost of a gather for each word of the destination, in hundredths of an
-/// operation. A gather computes every unit on its own.
+/// operation. A gather finds the source of every element on its own.
 pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let units = u64::from((32 / nest.dst_bits()).max(1));
     let axes = nest.extents().iter().enumerate().rev();
     let digits: SmallVec<[BlockDigit; 8]> =
         axes.map(|(axis, &extent)| BlockDigit { axis, extent, step: 1 }).collect();
-    // A unit is taken from one word and inserted into another by shifts and masks.
+    // An element is taken from one word and inserted into another by shifts and masks.
     let shifts = if nest.dst_bits() < 32 { 6 } else { 0 };
     let step =
         |axis: usize| bytes(nest.src().weight(Value::Axis(axis)).unsigned_abs(), nest.src_bits());
@@ -304,7 +303,7 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
         align: SECTOR_BYTES,
     };
     let work = InvocationWork {
-        // Each unit takes a function call and a load, and the word takes a store.
+        // Each element takes a function call and a load, and the word takes a store.
         operations: units * (decoding(&digits) + evaluation(nest) + shifts + 2) + 2,
         accesses: [read, written],
         stored_lines: 1,
@@ -315,8 +314,8 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
-/// Returns the alignment of an address that is `units` units of `bits` bits after an aligned one,
-/// in bytes. The result is at most the size of a sector.
+/// Returns the alignment, in bytes, of an address that is `units` units of `bits` bits past an
+/// aligned address. The result is at most the size of a sector.
 fn aligned(units: u64, bits: u32) -> u64 {
     gcd(SECTOR_BYTES, units.saturating_mul(bits.into()) / 8)
 }
@@ -326,12 +325,12 @@ fn bytes(units: u64, bits: u32) -> u64 {
     units.saturating_mul(bits.into()).div_ceil(8)
 }
 
-/// Returns the number of operations that split the index of an invocation into digits, such as
-/// `block / 8 % 4`, and compute the offset in the destination from these digits.
+/// Returns the number of operations that split the index of an invocation into the position of its
+/// block along each axis, such as `block / 8 % 4`, and compute the offset in the destination from
+/// these.
 fn decoding(digits: &[BlockDigit]) -> u64 {
-    // True if a shift must still remove the previous digit from the index. This is necessary if the
-    // extent of that digit is a power of two. Otherwise, the quotient was already computed together
-    // with the remainder.
+    // True if a shift must still divide the index by the previous extent, a power of two. For other
+    // extents, the quotient was already computed together with the remainder.
     let mut is_shifted = false;
     let mut operations = 0;
     for (number, digit) in digits.iter().enumerate() {

@@ -6,14 +6,14 @@ use crate::{error_kind::ErrorKind, nest::Operand, shape::FieldPath};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// An image is larger than a binding of the target.
+    /// A source or the destination is larger than a binding of the target.
     #[error(
         "{operand}: expected an image of at most {limit} bytes, which is what target {target} binds, got {given}"
     )]
     Binding {
         /// The source or destination that is too large.
         operand: Operand,
-        /// The size of the image, in bytes.
+        /// The size of the tensor in memory, in bytes.
         given: u64,
         /// The maximum size of a binding, in bytes.
         limit: u64,
@@ -37,7 +37,7 @@ pub enum ScheduleError {
     Index {
         /// The source or destination that is too large.
         operand: Operand,
-        /// The number of units in the image, or of positions in the walk.
+        /// The number of units in the tensor, or of iterations of the nest.
         given: u64,
         /// The maximum number of units.
         limit: u64,
@@ -59,7 +59,7 @@ pub enum ScheduleError {
     Unproved {
         /// The last unit that may be read.
         given: u64,
-        /// The number of units in the source's image.
+        /// The number of units in the source.
         limit: u64,
     },
     /// The kernel needs more workgroups than one dispatch can have.

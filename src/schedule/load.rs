@@ -1,9 +1,10 @@
-//! Chooses how a block reads the source: the width of its loads, and if loaded values are shifted
-//! into place.
+//! Chooses how an invocation reads its part of the source: the width of its loads, and if loaded
+//! values are shifted into place.
 //!
 //! A run of bytes that starts inside a word can be read byte by byte, with a load and a mask for
 //! each byte, or in whole words that are then shifted. The cheaper way depends on the adapter, so
-//! the cost model decides.
+//! the cost model decides. Offsets and widths count *units*, the elements, or parts of elements,
+//! that the nest copies at a time.
 
 use super::{Block, CostModel, seam::RowAlignment};
 use crate::nest::ACCESS_BYTES;
@@ -15,7 +16,8 @@ pub(super) struct Load {
     pub(super) units: u64,
     /// The number of loads of a block.
     pub(super) count: u64,
-    /// True if runs may start inside a load. Each value is then combined from two loads.
+    /// True if contiguous runs of the source may start inside a load. Each value is then combined
+    /// from two loads.
     pub(super) is_shifted: bool,
 }
 
@@ -23,8 +25,8 @@ impl Load {
     /// Returns the number of operations that shift the value of one access into place. `bits` is
     /// the width of a unit.
     ///
-    /// A word takes two shifts and an `or`. A value of several words is first moved by whole words.
-    /// This takes two `select`s for each of its words, and for one word more.
+    /// A word takes two shifts and an `or`. A value of several words is first shifted by whole
+    /// words, which takes two `select`s for each of its words, and for one word more.
     pub(super) fn shifting(&self, bits: u32) -> u64 {
         let words = (self.units * u64::from(bits)).div_ceil(32);
         match (self.is_shifted, words, bits) {

@@ -6,22 +6,23 @@
 //! model estimates the time of each, and [`schedule()`] takes the cheapest that the target's limits
 //! allow.
 //!
-//! For example, a nest with loops of 12544 and 64 steps transposes. An invocation could copy one
-//! element, but neighbouring invocations would then load or store far apart. So each invocation
-//! loads 4 rows of 4 elements, with accesses of 16 bytes, exchanges them in registers and stores 4
-//! columns.
+//! For example, a nest with loops of 12544 and 64 steps is a transpose. If an invocation copied a
+//! single element, neighbouring invocations would load or store at distant addresses. So each
+//! invocation loads 4 rows of 4 elements, with accesses of 16 bytes, exchanges them in registers
+//! and stores 4 columns.
 //!
 //! The files of this module use these words ([names](crate::guide::names) has more):
 //!
-//! - A *unit* is the data that the nest moves at a time, such as an element, and a *run* is
-//!   contiguous units.
-//! - A *block* is the set of units that one invocation moves: a few steps along some loops of the
-//!   nest.
+//! - A *unit* is the data that one iteration of the nest copies: an element, a part of one, or a
+//!   few contiguous ones. A *run* is several contiguous units.
+//! - A *block* is the set of units that one invocation moves, such as 4 rows by 4 columns.
 //! - A *word* is 32 bits, and an *access* is one load or store, of 4, 8 or 16 bytes. Kernels can
-//!   address only whole words. If rows start inside words, a separate invocation therefore writes
-//!   the word that two rows share, the *seam*.
-//! - A *round* is one of several blocks that an invocation moves in sequence on a CPU.
-//! - A *segment* is a part of every row that one case of the nest fills, as in a concatenation.
+//!   address only whole words. If a row of the destination ends inside a word, a separate
+//!   invocation therefore writes the word that two rows share, the *seam*.
+//! - A *round* is the work of an invocation on one block. On a CPU, an invocation moves several
+//!   blocks in sequence, one in each round.
+//! - A *segment* is a part of every row that comes from one source, as in a concatenation of
+//!   columns.
 //! - A *lane* is one of the invocations that run together: the 32 of a warp, or the ones that a CPU
 //!   puts into one vector.
 

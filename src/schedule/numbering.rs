@@ -1,9 +1,10 @@
-//! The order of blocks, which decides the blocks that neighbouring invocations move.
+//! The order of blocks. A *block* is the part of a copy that one invocation moves, and the order
+//! decides which blocks neighbouring invocations move.
 //!
 //! Invocations that run together should touch neighbouring memory, in the source and in the
-//! destination. In a transpose, the order along the rows of the source scatters the stores, and the
-//! order along the rows of the destination scatters the loads. Therefore blocks are ordered in
-//! patches, such as 8 blocks along the source by 4 along the destination.
+//! destination. In a transpose, blocks in the order of the source's rows would scatter the stores,
+//! and blocks in the order of the destination's rows would scatter the loads. Therefore blocks are
+//! ordered in patches, such as 8 blocks along the source by 4 along the destination.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -39,8 +40,8 @@ impl BlockOrder {
     /// warp and of a workgroup. The loads of a workgroup share a cache, but the stores of a warp do
     /// not wait for the stores of other warps. Which side needs the longer runs depends on the
     /// block and on the extents, so the cost model compares the orders. The last order extends
-    /// patches on both sides in turns. Without it, an H100 needs 1.02 times as long for the
-    /// operations of `--cases sweep` and the transposes of TTC.
+    /// patches along the source and along the destination in turns. Without it, an H100 needs 1.02
+    /// times as long for the operations of `--cases sweep` and the transposes of TTC.
     ///
     /// On a CPU, the invocations of one vector either store to contiguous memory or load from it.
     /// In the first order, the next invocations continue along the same run of the destination,
@@ -66,11 +67,12 @@ impl BlockOrder {
     }
 }
 
-/// A digit of a block's index: a number such as `block / 8 % 4`, which moves the block along one
-/// axis. Together, the digits give the position of the block along each axis of the tiled nest.
+/// A part of a block's index, such as `block / 8 % 4`, that counts blocks along one axis. The index
+/// is split like a mixed-radix number, so its parts are called digits. Together they give the
+/// position of the block along every axis of the tiled nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockDigit {
-    /// The axis of the tiled nest along which the digit moves the block.
+    /// The axis of the tiled nest along which the digit counts.
     pub axis: usize,
     /// The number of values of the digit.
     pub extent: u64,
@@ -157,14 +159,14 @@ impl Block {
     }
 }
 
-/// The digits of a block's index while they are chosen, the fastest-varying first. `axis` of a
-/// digit is an index into `axes` here.
+/// The digits of a block's index while they are chosen, the fastest-varying first. Here, `axis` of
+/// a digit is an index into `axes`.
 struct DigitBuilder<'a> {
     axes: &'a [BlockAxis],
-    /// The number of blocks by which the next digit along each axis moves if it grows by 1.
+    /// The number of blocks along each axis that the next digit of this axis counts as 1.
     step: SmallVec<[u64; 8]>,
-    /// The number of blocks along each axis, divided by the extents of the digits that the axis has
-    /// so far and rounded up. At 1, the axis needs no other digit.
+    /// The number of values along each axis that the remaining digits must have together. At 1, the
+    /// axis needs no other digit.
     left: SmallVec<[u64; 8]>,
     digits: SmallVec<[BlockDigit; 8]>,
 }

@@ -1,7 +1,7 @@
-//! Rounds: on a CPU, one invocation moves several blocks in sequence.
+//! Rounds: on a CPU, one invocation moves several blocks in sequence, one in each round.
 //!
 //! Starting an invocation takes time in a software driver. If each invocation moves several blocks,
-//! the driver starts fewer invocations. On a GPU, an invocation always has one round.
+//! the driver starts fewer invocations. On a GPU, an invocation always moves one block.
 
 use super::{AdapterKind, Block};
 
@@ -37,7 +37,7 @@ impl Block {
         if self.may_pass_ends() { 64 } else { 256 }
     }
 
-    /// Chooses the largest number of rounds that leaves enough workgroups; always 1 on a GPU.
+    /// Chooses the number of rounds: the largest that leaves enough workgroups, and 1 on a GPU.
     pub(super) fn choose_rounds(&mut self, kind: AdapterKind) {
         let least = LEAST_WORKGROUPS * u64::from(self.workgroup());
         let fits = |rounds: &u64| self.numbers() >= rounds * least;
@@ -80,8 +80,8 @@ mod tests {
     use super::{super::candidates, *};
     use crate::{Operation, Target};
 
-    /// Checks that every block belongs to exactly one invocation, and that invocations without a
-    /// block are not counted as having work.
+    /// Checks that every block belongs to exactly one invocation, and that only invocations with a
+    /// block count as having work.
     #[test]
     fn invocations_share_out_all_numbers() {
         let operation = Operation::relayout(

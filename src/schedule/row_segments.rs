@@ -1,8 +1,10 @@
-//! [`RowSegments`]: the rows of a destination that several cases fill, as in a concatenation.
+//! [`RowSegments`]: a division of rows into segments, parts that come from one source each, as in a
+//! concatenation of columns.
 //!
-//! A gather would test the guards of every case at every word. Here the rows are cut into segments
-//! at compile time, and a kernel copies each segment in a loop of its own. Four concatenated
-//! columns of f32 are copied at 4.8 instead of 1.0 GB/s on a CPU (`benches/NOTES.md`).
+//! A gather would find the source of each word anew. Here the rows are cut into segments at compile
+//! time, and a kernel copies each segment in a loop of its own. Lengths count *units*, the
+//! elements, or parts of elements, that the nest copies at a time. Four concatenated columns of f32
+//! are copied at 4.8 instead of 1.0 GB/s on a CPU (`benches/NOTES.md`).
 
 use std::sync::Arc;
 
@@ -14,12 +16,12 @@ use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, GreatestSums,
 /// The maximum number of loops in a kernel, which has one loop for each source of each segment.
 const MAX_LOOPS: usize = 12;
 
-/// A division of a destination's rows among the cases of a nest. A row is all steps of the
-/// innermost axis.
+/// A division of a destination's rows into segments, and of each segment among invocations. A row
+/// is all steps of the innermost axis.
 ///
-/// The cases cut each row into [segments](Self::segments). For example, a row of 20 units that
-/// concatenates 12 and 8 has the segments 0 to 11 and 12 to 19. Inside a segment, no guard depends
-/// on the innermost axis, and each source is read contiguously.
+/// The conditions of the nest cut each row into [segments](Self::segments). For example, a row of
+/// 20 units that concatenates 12 and 8 has the segments 0 to 11 and 12 to 19. Inside a segment, no
+/// guard depends on the innermost axis, and each source is read contiguously.
 ///
 /// A row is divided among groups of [`lanes`](Self::lanes) invocations. An invocation copies its
 /// part in a loop. One iteration, called a *turn*, copies [`width`](Self::width) contiguous
@@ -45,7 +47,7 @@ pub(crate) struct RowSegments {
     pub(crate) segments: Vec<RowSegment>,
 }
 
-/// A part of every row in which the same guards hold.
+/// A part of every row in which no guard changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RowSegment {
     /// The first unit of the segment, counted from the start of the row.
@@ -53,7 +55,7 @@ pub(crate) struct RowSegment {
     /// The unit after the last one of the segment.
     pub(crate) end: u64,
     /// The cases that can apply in the segment, in order. The first whose guards all hold decides.
-    /// Guards do not depend on the place in the row, and the last case has none.
+    /// Guards do not depend on the innermost axis, and the last case has none.
     pub(crate) cases: SmallVec<[Case; 1]>,
 }
 
@@ -119,7 +121,7 @@ impl RowSegments {
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
         // The kernel computes with 32-bit integers. It adds at most the units of a row and of all
-        // accesses of a group to a form, so this sum must fit in 32 bits.
+        // accesses of a group to an expression, so this sum must fit in 32 bits.
         let most = GreatestSums::of(nest).any.checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;
@@ -143,7 +145,7 @@ impl RowSegments {
         self.accesses.div_ceil(self.group())
     }
 
-    /// Returns the number of invocations that copy rows. Those for meetings are not included.
+    /// Returns the number of invocations that copy rows, without the ones for meetings.
     pub(crate) fn runs(&self) -> u64 {
         self.rows() * self.groups() * self.lanes
     }
@@ -163,8 +165,8 @@ impl RowSegments {
     /// Returns the number of invocations, including those for meetings, and the number of them that
     /// have work.
     pub(crate) fn invocations(&self) -> (u64, u64) {
-        // A group copies its part of each segment in turn, so the longest of these parts decides
-        // how many invocations of the group have work.
+        // A group copies its part of one segment after the other. The number of its invocations
+        // that have work is therefore determined by the longest part.
         let busy = |segments: SmallVec<[u64; 8]>| {
             segments.iter().max().unwrap_or(&0).div_ceil(self.width).min(self.lanes)
         };
@@ -184,8 +186,8 @@ impl RowSegments {
         })
     }
 
-    /// Returns the maximum number of loop iterations in one invocation. The loops are those over
-    /// the accesses of the invocation, or over the units of a meeting.
+    /// Returns the maximum number of loop iterations in one invocation, which copies either its
+    /// part of a row or one meeting, unit by unit.
     pub(crate) fn trips(&self) -> u32 {
         let bits = self.nest.dst_bits();
         let of_meeting = if bits < 8 && !self.meetings().is_empty() { 4 * 32 / bits } else { 0 };
@@ -210,9 +212,9 @@ impl RowSegments {
     }
 }
 
-/// Returns the units at which guards cut a row of `row` units, including both ends of the row.
-/// Returns `None` if a case does not read contiguously along rows, or if a guard depends on the
-/// place in the row and also on other axes.
+/// Returns the offsets in a row at which a guard changes, in units, and both ends of the row, which
+/// has `row` units. Returns `None` if a case does not read contiguously along rows, or if a guard
+/// depends on the place in the row and also on other axes.
 fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     let mut cuts: SmallVec<[u64; 8]> = [0, row].into_iter().collect();
     for Case { when, take } in nest.cases() {

@@ -1,5 +1,5 @@
 //! [`Schedule`]: the chosen kind of kernel for a nest, with the number of its invocations and
-//! workgroups.
+//! workgroups. A *unit* is the data that one iteration of the nest copies, such as an element.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use super::{
 };
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
 
-/// The maximum number of greater values of y that `workgroups` tries if the smallest y dispatches
-/// too many workgroups. More are not useful: the smallest y always fits if the dispatch may have a
-/// few thousand additional workgroups.
+/// The maximum number of values of y that `workgroups` tries after the smallest one, which may
+/// dispatch too many workgroups. More are not useful: the smallest y always fits if the dispatch
+/// may have a few thousand additional workgroups.
 const MOST_TRIALS: u64 = 1 << 13;
 
 /// The division of a nest among the invocations of a kernel.
@@ -84,8 +84,8 @@ impl Schedule {
         self.workgroups
     }
 
-    /// Returns the number of invocations. It includes a few that do nothing, because their index
-    /// leads past the end of an axis.
+    /// Returns the number of invocations. It includes a few that do nothing, because they are past
+    /// the end of an axis.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
@@ -136,14 +136,14 @@ pub enum Strategy {
     /// The whole copy is one contiguous run. An invocation copies a part of it.
     Copy,
     /// The source is read with one stride along the innermost axis of the destination. An
-    /// invocation copies a part of a row. If several cases fill a row, the invocation copies a part
-    /// of each segment in turn.
+    /// invocation copies a part of a row. If a row has parts from several sources, the invocation
+    /// copies a portion of each part in turn.
     Rows,
     /// The innermost axes of the two sides differ. An invocation transposes a rectangle of elements
     /// in registers.
     Transpose,
-    /// This kind of kernel works for any nest. An invocation computes one word of the destination,
-    /// unit by unit.
+    /// An invocation computes one word of the destination, element by element. This kind of kernel
+    /// works for any nest.
     Gather,
 }
 
@@ -177,9 +177,9 @@ fn units_of_word(nest: &CopyNest) -> u64 {
 ///
 /// # Errors
 ///
-/// Returns an error if the nest has too many sources, if an image is larger than a binding of the
-/// target or needs more than 32-bit indices, if the kernel needs more workgroups than the target
-/// dispatches, or if the target itself is invalid.
+/// Returns an error if the nest has too many sources, if a source or the destination is larger than
+/// a binding of the target or needs more than 32-bit indices, if the kernel needs more workgroups
+/// than the target dispatches, or if the target itself is invalid.
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
     schedule_with(nest, target, |_| ())
 }
@@ -292,7 +292,7 @@ fn check_limits(
 /// end by a few units, which must not overflow.
 const MAX_UNITS: u64 = u32::MAX as u64 - 64;
 
-/// Checks that code with 32-bit integers can compute the value of every position, and that it reads
+/// Checks that 32-bit integers suffice to evaluate the nest at every position, and that it reads
 /// only units inside the sources.
 ///
 /// # Errors
@@ -321,7 +321,7 @@ fn check_reads(nest: &CopyNest) -> Result<(), ScheduleError> {
     Ok(())
 }
 
-/// Checks that `u32` is wide enough to evaluate the forms of a nest.
+/// Checks that `u32` is wide enough to evaluate the expressions of a nest.
 ///
 /// An integer that is divided or compared must fit, and so must the intermediate results of its
 /// computation. The intermediate results of an address may wrap around, because the address itself

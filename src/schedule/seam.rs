@@ -9,10 +9,11 @@
 use super::{Block, block::BlockAxis, load::accesses};
 use crate::nest::{Affine, Value, gcd};
 
-/// The place in a row of the destination at which the first block of the row starts.
+/// The point in a row of the destination at which the first block of the row starts. A *block* is
+/// the part of a copy that one invocation moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowAlignment {
-    /// At the first unit of the row, because rows are whole accesses.
+    /// At the start of the row, because rows are a whole number of accesses.
     Aligned,
     /// At the first aligned access of the row. Its distance from the start of the row, in steps, is
     /// known at compile time, because it is equal in all blocks.
@@ -30,8 +31,8 @@ pub struct Seam {
     pub rows: u64,
     /// The number of steps in a row.
     pub extent: u64,
-    /// The number of steps between two places at which a block can start. These steps fill whole
-    /// accesses.
+    /// The number of steps between two points at which a block can start. The bytes of these steps
+    /// are a multiple of an access.
     pub step: u64,
     /// The number of accesses in `step` steps.
     pub words: u64,
@@ -44,7 +45,7 @@ pub struct Seam {
 
 impl Seam {
     /// Returns the first access that the blocks of a row may write, counted from the start of the
-    /// image. After the last row, this is the end of the image.
+    /// destination. After the last row, this is the end of the destination.
     #[must_use]
     pub fn first(&self, row: u64) -> u64 {
         if row == self.rows {
@@ -110,7 +111,7 @@ impl Block {
         let wider = |units: &u64| aligned <= word || *units > word;
         let mut wholes = halves.take_while(|&units| units >= word && wider(&units));
         let start = wholes.find(|units| self.align_rows(units / gcd(*units, unit)).is_some())?;
-        // A store may have several words. The last one may extend past the end of the image.
+        // A store may have several words. The last one may extend past the end of the destination.
         let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
         self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
         // If a block has one store of several words in each of several rows, the last block has it

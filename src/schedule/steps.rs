@@ -1,4 +1,5 @@
-//! [`take`]: chooses the number of steps of a block along each axis.
+//! [`take`]: chooses the number of steps along each axis that a block has. A *block* is the part of
+//! a copy that one invocation moves.
 
 use smallvec::SmallVec;
 
@@ -25,10 +26,10 @@ pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     order
 }
 
-/// Increases `steps`, the number of a block's steps along each axis, until the number of contiguous
-/// units is a multiple of `run`. The axes are extended in the order of `order`, each only after the
-/// block covers the axis before it in full. If all axes are too short, fewer units are contiguous.
-/// `is_wide` is true if a unit fills at least a word.
+/// Increases `steps`, the number of steps of a block along each axis, until the number of
+/// contiguous units is `run` or a multiple of it. The axes are extended in the order of `order`,
+/// each only after the block covers the axis before it in full. If all axes are too short, fewer
+/// units are contiguous. `is_wide` is true if a unit fills at least a word.
 pub(super) fn take(
     axes: &[CopyAxis],
     order: impl Iterator<Item = usize>,

@@ -1,24 +1,26 @@
-//! [`WholeRows`]: rows whose case and lookups are found once, as in `table[ids]`.
+//! [`WholeRows`]: a kernel that finds the source of a row once and then copies the row, as in
+//! `table[ids]`.
 
 use std::sync::Arc;
 
 use super::AdapterKind;
 use crate::nest::{CopyNest, Gaps, MAX_CASES};
 
-/// The maximum number of units that an invocation copies. On a CPU, 16 units of a gather of rows
-/// have 1.3 to 1.8 times the rate of one unit (`benches/NOTES.md`).
+/// The maximum number of units, such as elements, that an invocation copies. On a CPU, a gather of
+/// rows has 1.3 to 1.8 times its rate if an invocation copies 16 units instead of one
+/// (`benches/NOTES.md`).
 const MAX_UNITS: u64 = 16;
 
 /// The number of units in the longest row. Longer rows were not measured.
 const LONGEST_ROW: u64 = 256;
 
-/// A division of rows among invocations. A row is all steps of the innermost axis. All positions of
-/// a row must take their values by the same case with the same lookups, and a case that reads must
-/// read contiguous units.
+/// A division of rows among invocations. A row is all steps of the innermost axis. The same case,
+/// with the same lookups, must apply to all of a row, and if it reads, the row must be contiguous
+/// in its source.
 ///
-/// [`lanes`](Self::lanes) invocations find the case of a row, and each of them copies every
-/// `lanes`-th unit. The guards and lookups are therefore computed once for each invocation. A
-/// gather would compute them for every unit.
+/// A row is copied by [`lanes`](Self::lanes) invocations. Each of them finds the case of the row,
+/// and copies every `lanes`-th unit of it. The guards and lookups are therefore computed once for
+/// each invocation. A gather would compute them for every unit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WholeRows {
     pub(crate) nest: Arc<CopyNest>,

@@ -1,5 +1,5 @@
-//! [`WordRuns`]: the words of the destination that a gather computes. Each invocation computes one
-//! word.
+//! [`WordRuns`]: the 32-bit words of the destination that a gather computes. Each invocation
+//! computes one word.
 
 use smallvec::SmallVec;
 
@@ -44,9 +44,9 @@ impl WordRuns {
             .collect();
         let lows = written.iter().zip(&axes).map(|(&(low, _), &(_, stride))| low * stride);
         let start = nest.dst_base() + lows.sum::<i64>();
-        // The length of a run in units, with gaps. Axes are added to the run, the innermost first,
-        // until the distance between two steps of each remaining loop is a whole number of words,
-        // and no two runs share a word.
+        // The length of a run in units, including gaps. Axes are added to the run, the innermost
+        // first, until the strides of all remaining loops are whole words, and no two runs share a
+        // word.
         let mut reach = 1;
         for inner in (0..=axes.len()).rev() {
             let loops = axes[..inner].iter().filter(|(steps, _)| *steps > 1);
@@ -68,8 +68,9 @@ impl WordRuns {
                 reach += (steps - 1) * stride;
             }
         }
-        // The box of written positions may be larger than necessary, so that some of its corners
-        // are outside the destination. Use a single run of all words of the box that are inside.
+        // The ranges of steps may be larger than necessary, so that some combinations of steps are
+        // outside the destination. Then use a single run of all words between the first and the
+        // last one inside the destination.
         let (first, end) = (start.max(0), (start + reach).min(units));
         (first < end).then(|| whole(first, end))
     }

@@ -52,8 +52,8 @@ impl From<&CopyNest> for proto::CopyNest {
 impl TryFrom<&proto::CopyNest> for CopyNest {
     type Error = Error;
 
-    /// Builds the nest and proves that its copy stays inside the images, so the message need not be
-    /// trusted.
+    /// Builds the nest and proves that its copy stays inside the buffers, so the message need not
+    /// be trusted.
     fn try_from(nest: &proto::CopyNest) -> Result<Self, Error> {
         let quotient = |of: &saved::Quotient, path: &dyn Fn() -> FieldPath| {
             let field = || path().field("of");

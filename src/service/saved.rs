@@ -1,7 +1,7 @@
 //! Saves kernels and programs as bytes, and reads them again.
 //!
 //! A saved kernel includes the nest of its copy and its target. A reader proves that the nest stays
-//! inside its images, and then writes the kernel of the nest again. If the saved code differs from
+//! inside its buffers, and then writes the kernel of the nest again. If the saved code differs from
 //! the new code, the proof does not hold for it and the kernel is refused. The reader of a saved
 //! program first checks a checksum, because no proof covers data such as the contents of constants.
 
@@ -58,7 +58,7 @@ impl Kernel {
     /// # Errors
     ///
     /// Returns an error if the bytes are not a serialized `stridec.Kernel` or were changed, if the
-    /// copy cannot be proved to stay inside its images, or if this version of stridec writes other
+    /// copy cannot be proved to stay inside its buffers, or if this version of stridec writes other
     /// code for the copy.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let message: proto::Kernel = opened(bytes)?;

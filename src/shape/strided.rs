@@ -5,8 +5,8 @@ use super::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError, valida
 /// An array described by sizes, strides and an offset, all in elements.
 ///
 /// Element `(i, j, …)` is at the offset `offset + i·strides[0] + j·strides[1] + …`. A stride may be
-/// negative. If a stride is 0, several elements share a place; only a source can have such strides,
-/// which lowering checks.
+/// negative. If a stride is 0, several elements share their memory; only a source can have such
+/// strides, which lowering checks.
 ///
 /// ```
 /// use stridec::shape::{ElementType, StridedShape};

@@ -6,9 +6,9 @@
 
 use super::ranges::Ranges;
 
-/// The division of one dimension into pieces. A piece is a range of coordinates that belongs to one
-/// tile. A tile consists of exactly one piece, except in a cyclic sharding, and in a sharding that
-/// lists the part of each device.
+/// The division of one dimension into pieces: ranges of indices, each of which belongs to one tile.
+/// Usually each tile is a single piece. In a cyclic sharding, and in a sharding that lists the part
+/// of each device, a tile may consist of several pieces.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cuts {
     /// XLA's division into tiles of extent `side`. The last nonempty tile may be partial, and any

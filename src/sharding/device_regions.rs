@@ -1,8 +1,8 @@
 //! [`DeviceRegions`]: a sharding that lists the part of the array on each device.
 //!
-//! The listed parts may overlap in any way. To make such a sharding look like any other to the rest
-//! of the code, the array is cut into tiles such that each tile is either wholly inside or wholly
-//! outside each part.
+//! The listed parts may overlap in any way. The rest of the code expects that devices hold whole
+//! tiles of a grid, so the array is cut into tiles such that each tile is either wholly inside or
+//! wholly outside each part.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,12 +1,13 @@
 //! [`DigitPermutation`]: the order of devices that XLA writes as `<=[2,4]T(1,0)`, an array of the
 //! integers `0..8` that is reshaped to `[2,4]` and then transposed.
 //!
-//! A permutation is stored as a few digits, so that it takes the same memory for a million devices
-//! as for four.
+//! A permutation is stored as a few numbers, however many devices there are. The index of a device
+//! is split into mixed-radix digits, such as row and column, and a transposition only exchanges
+//! digits.
 
 use smallvec::SmallVec;
 
-/// A digit of a number in a mixed radix. The digit of `number` is `(number / stride) % size`.
+/// A digit of a mixed-radix number: the digit of `number` is `(number / stride) % size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RadixDigit {
     pub(super) size: u64,
@@ -15,12 +16,12 @@ pub(super) struct RadixDigit {
 
 /// A permutation of `0..count`, stored as a list of digits.
 ///
-/// A permutation maps positions to numbers. A position is written in the mixed radix given by the
-/// sizes of the digits, major to minor; each of its digits is multiplied by the stride of that
-/// digit, and the sum is the number. For example, `iota(6).reshape(2,3).transpose(1,0)` has two
-/// digits: size 3 with stride 1, and size 2 with stride 3. Position 1 is written (0,1), so its
-/// number is 3. No digit has size 1, and adjacent digits are merged if possible, so equal
-/// permutations have equal digits.
+/// For example, `iota(6).reshape(2,3).transpose(1,0)` is 0, 3, 1, 4, 2, 5. It has two digits: size
+/// 3 with stride 1, and size 2 with stride 3. The permutation maps a position to a number as
+/// follows. The position is split by the sizes of the digits, major to minor, and each part is
+/// multiplied by the stride of its digit: position 1 is (0,1), so its number is 0·1 + 1·3 = 3. No
+/// digit has size 1, and adjacent digits are merged if possible, so equal permutations have equal
+/// digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DigitPermutation(SmallVec<[RadixDigit; 4]>);
 
@@ -124,8 +125,8 @@ impl DigitPermutation {
         Some(groups)
     }
 
-    /// Returns the composition of two permutations, which maps each position `p` to
-    /// `then.at(self.at(p))`. Returns `None` if the composition cannot be expressed with digits.
+    /// Returns the permutation that applies `self` and then `then`: it maps each position `p` to
+    /// `then.at(self.at(p))`. Returns `None` if the result cannot be expressed with digits.
     pub(super) fn then(&self, then: &Self) -> Option<Self> {
         let mut digits = Vec::new();
         for digit in &self.0 {

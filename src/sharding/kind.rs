@@ -13,8 +13,8 @@ use crate::shape::{FieldPath, Shape};
 ///
 /// A sharding is kept in XLA's canonical form: the devices that have copies of one tile are in
 /// ascending order, subgroups (devices with copies, with summands, or with separate arrays) are
-/// merged and ordered, and transpositions have the least number of axes. Therefore two equal
-/// shardings compare equal if they are written in the same form, such as by tiles or by named axes.
+/// merged and ordered, and transpositions have the least number of axes. Therefore two shardings
+/// that mean the same compare equal, if both are written by tiles or both by named axes.
 /// [`Sharding::as_tiles`] and [`Sharding::as_list`] convert between forms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sharding {

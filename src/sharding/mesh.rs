@@ -24,10 +24,9 @@ pub(super) struct Mesh {
     strides: Vec<u64>,
 }
 
-/// An axis of a mesh, or a part of an axis. A part `(pre, k)` selects some digits of a coordinate:
-/// for an axis of size `n`, it maps the coordinate `c` to `(c div (n / (pre·k))) mod k`. For
-/// example, an axis of size 8 has the parts `(1, 2)`, the most significant bit of the coordinate,
-/// and `(2, 4)`, the other two bits.
+/// An axis of a mesh, or a part of an axis. For example, an axis of size 8 has the parts `(1, 2)`,
+/// the most significant bit of a coordinate, and `(2, 4)`, the other two bits. In general, the part
+/// `(pre, k)` of an axis of size `n` maps the coordinate `c` to `(c div (n / (pre·k))) mod k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct AxisRef {
     pub(super) axis: usize,
@@ -95,8 +94,8 @@ impl Mesh {
         self.axes.iter().map(|(_, size)| size).product()
     }
 
-    /// Returns the digit of a device's row-major position in the mesh that is its coordinate along
-    /// `axis`.
+    /// Returns the coordinate of a device along `axis`, as a digit of its row-major position in the
+    /// mesh.
     pub(super) fn digit(&self, axis: AxisRef) -> RadixDigit {
         let (_, end) = axis.span(self);
         let (_, size) = self.axes[axis.axis];

@@ -33,9 +33,9 @@ pub struct Placement {
 /// The devices that hold each tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owners {
-    /// A grid in which each tile has `copies` holders. The holders of tile `t` are at the positions
-    /// `t·copies` to `(t+1)·copies - 1` in the order of devices. `order` maps such a position to an
-    /// index in `ids`, or directly to a device if `ids` is `None`.
+    /// A grid in which each tile has `copies` holders. Sort the devices by tile: then the holders
+    /// of tile `t` are at the positions `t·copies` to `(t+1)·copies - 1`. `order` maps such a
+    /// position to an index in `ids`, or directly to a device if `ids` is `None`.
     Grid {
         copies: u64,
         order: DigitPermutation,
@@ -155,8 +155,8 @@ impl Placement {
         self.devices
     }
 
-    /// Returns the smallest extents into which every tile fits. XLA allocates every shard with
-    /// these extents, and stores the elements of a partial tile at the front.
+    /// Returns the extents of the largest tile. XLA allocates every shard with these extents, and
+    /// stores the elements of a partial tile at the front.
     #[must_use]
     pub fn tile_shape(&self) -> Vec<u64> {
         if let Owners::Listed(regions) = &self.holders {

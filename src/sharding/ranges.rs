@@ -90,9 +90,9 @@ impl Ranges {
         }))
     }
 
-    /// Replaces each index by its position in `outer`, which must contain this set. A shard stores
-    /// the indices of `outer` without gaps, so the position is the coordinate in the shard.
-    /// Positions are counted from 0 in ascending order of the indices.
+    /// Replaces each index by its position in `outer`, which must contain this set. Positions are
+    /// counted from 0 in ascending order. If `outer` is the set of indices that a shard holds, the
+    /// positions are the coordinates in the shard, because a shard has no gaps.
     pub(super) fn within(&self, outer: &Self) -> Self {
         if let (Self::One([(start, limit)]), Self::One([(first, _)])) = (self, outer) {
             return Self::one(start - first, limit - first);

@@ -171,8 +171,8 @@ impl Region {
         }
     }
 
-    /// Returns the region restricted to some coordinates of `dimension`: those at the positions
-    /// `first..end` of its ranges, counted from 0 in ascending order.
+    /// Returns the region restricted to some coordinates of `dimension`: the ones with the numbers
+    /// `first..end`, counted from 0 in ascending order.
     pub(crate) fn with(&self, dimension: usize, first: u64, end: u64) -> Self {
         let mut part = self.clone();
         part.set(dimension, self.ranges(dimension).part(first, end));

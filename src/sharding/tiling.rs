@@ -8,9 +8,9 @@ use super::{
     kind::{ShardingKind, field},
 };
 
-/// The meaning of a trailing dimension of XLA's tile assignment, along which the array is not
-/// divided. Devices along such a dimension have separate arrays (manual), summands of a tile
-/// (unreduced), or copies of a tile (replicated). The variants are in canonical order.
+/// The relation between devices that have the same tile. XLA's tile assignment has a trailing
+/// dimension for each group of such devices. They have separate arrays (manual), summands of the
+/// tile (unreduced), or copies of it (replicated). The variants are in canonical order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Subgroup {
     Manual,

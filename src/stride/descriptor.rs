@@ -1,4 +1,5 @@
-//! [`StrideDescriptor`]: the memory of a tensor, as steps, axes and strides.
+//! [`StrideDescriptor`]: the map from the index of an element to its offset in memory. A *place* is
+//! the room for one element, and the padding of an array consists of places that hold none.
 
 use std::convert::Infallible;
 
@@ -8,10 +9,11 @@ use super::{Coordinate, Coordinates, Forward, StrideError, size::bytes_of};
 use crate::shape::ElementType;
 
 /// The maximum length, in bytes, of a coordinate's name that is repeated inside the names of other
-/// coordinates. Without this limit, the names of nested folds would grow exponentially.
+/// coordinates. Without this limit, names would grow exponentially if tiles join dimensions again
+/// and again.
 const LONGEST_NAME: usize = 60;
 
-/// A reversible step on the way from an index to a place in memory.
+/// A reversible step of the computation that finds the offset of an element from its index.
 ///
 /// A step computes new coordinates from existing ones. Coordinates are numbered from 0: first the
 /// dimensions of the array, then the results of the steps in order.
@@ -25,8 +27,8 @@ pub enum Step {
         /// The divisor, which is at least 1.
         by: u64,
     },
-    /// Computes one coordinate, `major · extent(minor) + minor`. The inverse is a division by
-    /// `extent(minor)`.
+    /// Joins two coordinates into one, `major · extent(minor) + minor`. The inverse is a division
+    /// by `extent(minor)`.
     Fold {
         /// The more significant coordinate.
         major: usize,
@@ -41,14 +43,14 @@ pub enum Step {
 /// A dimension of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Axis {
-    /// The coordinate that is laid out along the axis.
+    /// The coordinate that is multiplied by the stride.
     pub coordinate: usize,
-    /// The number of places along the axis. If the coordinate has fewer values, the other places
-    /// are padding.
+    /// The number of elements for which memory has room along the axis. If the coordinate has fewer
+    /// values, the rest is padding.
     pub extent: u64,
-    /// The distance between neighbouring places along the axis, in elements. If it is 0, all
-    /// elements along the axis share one place, as in a broadcast. If it is negative, the axis is
-    /// stored backwards.
+    /// The distance between neighbours along the axis, in elements. If it is 0, all elements along
+    /// the axis share one place, as in a broadcast. If it is negative, the axis is stored
+    /// backwards.
     pub stride: i64,
 }
 
@@ -117,8 +119,8 @@ impl StrideDescriptor {
         &self.steps
     }
 
-    /// Returns the number of values of each coordinate: the extents of the array, followed by the
-    /// number of values of each result of a step.
+    /// Returns the number of values of each coordinate: the extents of the array, and then the
+    /// number of values of the results of each step.
     ///
     /// The remainder of a split by 8 has 8 values, even if the last tile is partial.
     #[must_use]
@@ -139,7 +141,7 @@ impl StrideDescriptor {
         self.offset
     }
 
-    /// Returns the number of bytes of metadata before the first place, `M(n)`.
+    /// Returns the number of bytes of metadata before the first element, `M(n)`.
     #[must_use]
     pub fn prefix_bytes(&self) -> u64 {
         self.prefix_bytes
@@ -151,11 +153,11 @@ impl StrideDescriptor {
         self.physical_elements
     }
 
-    /// Returns the size of the image in bytes, including the prefix. A partial last byte counts as
-    /// whole.
+    /// Returns the size of the tensor in memory in bytes, including the prefix. A partial last byte
+    /// counts as whole.
     #[must_use]
     pub fn image_bytes(&self) -> u64 {
-        // The sum cannot saturate, because lowering has checked that the image has at most 2^63-1
+        // The sum cannot saturate, because lowering has checked that the tensor has at most 2^63-1
         // bytes.
         let places = bytes_of(self.physical_elements, self.element_bits).unwrap_or(u64::MAX);
         self.prefix_bytes.saturating_add(places)
@@ -186,7 +188,8 @@ impl StrideDescriptor {
         self.padding
     }
 
-    /// Returns true if every place in memory holds exactly one element and the image has no prefix.
+    /// Returns true if the memory of the tensor consists of its elements alone, without padding,
+    /// gaps, a prefix, or elements that share a place.
     #[must_use]
     pub fn is_packed(&self) -> bool {
         if self.image_bytes() == 0 {
@@ -306,7 +309,7 @@ impl StrideDescriptor {
             extents,
             axes,
             offset: self.offset.saturating_mul(parts.into()),
-            // If this saturates, the image is too large for a nest, and building the nest returns
+            // If this saturates, the tensor is too large for a nest, and building the nest returns
             // an error.
             physical_elements: self.physical_elements.saturating_mul(parts.into()),
             ..self.clone()
@@ -314,7 +317,7 @@ impl StrideDescriptor {
     }
 
     /// Returns the name of a coordinate, such as `d1` for a dimension, `d0/2` and `d0%2` for the
-    /// results of a tile, and `(d0*7+d1)` for a fold.
+    /// results of a tile, and `(d0*7+d1)` for two dimensions that a `*` in a tile joins.
     ///
     /// The name of a coordinate contains the names of the coordinates from which it is computed. To
     /// keep names short, a name of more than 60 bytes is replaced there by the coordinate's number,
@@ -333,7 +336,7 @@ impl StrideDescriptor {
     }
 }
 
-/// Evaluates the steps with names as values, to compute the name of each coordinate.
+/// Runs the steps with names, to compute the name of each coordinate.
 struct CoordinateNames;
 
 impl Coordinate<'_, String> {
@@ -385,8 +388,8 @@ pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> O
     })
 }
 
-/// Converts an extent or an offset to an `i64`. The number always fits, because lowering limits an
-/// image to 2^63-1 places.
+/// Converts an extent or an offset to an `i64`. The number always fits, because lowering limits a
+/// tensor to 2^63-1 places.
 pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a lowered tensor holds fewer than 2^63 elements")
 }

@@ -1,20 +1,22 @@
-//! [`Digit`]: the index of a dimension as a mixed-radix number, like hours, minutes and seconds, in
-//! which each digit has a stride of its own.
+//! [`Digit`]: the parts into which tiles split the index along a dimension, each with a stride of
+//! its own. They are called digits because they are the digits of the index in a mixed-radix
+//! system, like hours, minutes and seconds.
 //!
 //! A dimension of 24 in tiles of 8 has two digits: `i % 8`, with 8 values, and `i / 8`, with 3.
-//! Layouts of many other systems are written in this form, so it is used to convert between them.
+//! Layouts of many other systems are lists of such extents and strides, so digits are used to
+//! convert between them.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{Axis, Step, StrideDescriptor, StrideError};
 use crate::shape::ElementType;
 
-/// A digit of the index of a dimension.
+/// One part of the index along a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Digit {
     /// The number of values of the digit.
     pub(crate) extent: u64,
-    /// The distance between neighbouring values, in elements.
+    /// The distance in memory if the digit grows by 1, in elements.
     pub(crate) stride: i64,
 }
 
@@ -23,11 +25,11 @@ impl StrideDescriptor {
     /// offset of an element cannot be written as a sum over digits.
     ///
     /// The offset of an element is [`base_offset`](Self::base_offset) `+ Σ stride · digit`. The
-    /// lists are as short as possible: no two neighbouring digits can be merged, a dimension of one
-    /// element has no digits, and the most significant digit of a dimension counts only the values
+    /// lists are as short as possible: no two neighbouring digits can be merged, and a dimension of
+    /// extent 1 has no digits. The most significant digit of a dimension counts only the values
     /// that occur.
     ///
-    /// If a tile folds dimensions with `*`, the result may be `None` although digits exist.
+    /// If a tile joins dimensions with `*`, the result may be `None` although digits exist.
     pub(crate) fn digits(&self) -> Option<Vec<Vec<Digit>>> {
         self.terms().zip(self.sizes()).map(|(terms, &size)| digits_of(terms?, size)).collect()
     }
@@ -58,8 +60,8 @@ impl StrideDescriptor {
         let mut steps: SmallVec<[Step; 4]> = smallvec![];
         let mut axes: SmallVec<[Axis; 8]> = smallvec![];
         for (dimension, (&size, digits)) in sizes.iter().zip(digits).enumerate() {
-            // The coordinate that the next digit splits: the index divided by the extents of all
-            // digits so far.
+            // The coordinate that is split for the next digit: the index divided by the extents of
+            // all digits so far.
             let mut rest = dimension;
             let (last, lower) = match digits.split_last() {
                 Some((last, lower)) => (last.stride, lower),
@@ -90,9 +92,10 @@ impl StrideDescriptor {
     }
 }
 
-/// Returns the digits of a dimension of extent `size`, whose index contributes the sum of `terms`
-/// to the offset. A pair `(by, weight)` is the term `weight · ⌊index / by⌋`, and several pairs may
-/// have the same `by`. Returns `None` if the contribution cannot be written as a sum over digits.
+/// Returns the digits of a dimension of extent `size`. `terms` is the sum that the index along the
+/// dimension adds to the offset: a pair `(by, weight)` is the term `weight · ⌊index / by⌋`, and
+/// several pairs may have the same `by`. Returns `None` if the contribution cannot be written as a
+/// sum over digits.
 pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Digit>> {
     let mut merged: SmallVec<[(u64, i64); 2]> = smallvec![];
     for &(by, weight) in terms.iter().filter(|&&(by, _)| by < size.max(2)) {

@@ -73,7 +73,7 @@ pub enum StrideError {
         /// The rank of the tensor.
         rank: usize,
     },
-    /// Digits that have fewer values than their dimension.
+    /// A dimension that is split into parts which together have fewer values than the dimension.
     #[error("digits[{dimension}]: expected digits that hold {size} values, got fewer")]
     DigitExtents {
         /// The dimension.

@@ -1,8 +1,8 @@
 //! [`StrideDescriptor::index`], which finds the element at an offset: the opposite of
 //! [`StrideDescriptor::offset`].
 //!
-//! In a layout, one division for each axis finds the element. Explicit strides can interleave, as
-//! strides of 2 and 3 do, and then only a search finds the element.
+//! In most layouts, one division for each axis finds the element. Explicit strides can interleave,
+//! as strides of 2 and 3 do, and then only a search finds the element.
 
 use smallvec::smallvec;
 
@@ -57,9 +57,9 @@ impl StrideDescriptor {
         }
     }
 
-    /// Returns true if each stride is greater than the combined span of all smaller strides, so
-    /// that each offset can be decoded by divisions. Two elements then share an offset only if a
-    /// stride is 0.
+    /// Returns true if each stride is greater than the largest distance that all smaller strides
+    /// together can cover, so that divisions find the index from an offset. Two elements then share
+    /// an offset only if a stride is 0.
     fn nests(&self) -> bool {
         let mut span = 0_u64;
         self.axes.iter().rev().filter(|axis| axis.stride != 0).all(|axis| {
@@ -73,8 +73,8 @@ impl StrideDescriptor {
 }
 
 /// A depth-first search for a coordinate along each axis, such that the products of coordinates and
-/// strides add up to an offset. A branch is abandoned if the remaining distance exceeds the
-/// combined span of the remaining axes.
+/// strides add up to an offset. A branch is abandoned if the remaining axes together cannot cover
+/// the remaining distance.
 struct Search {
     order: Vec<Axis>,
     tries: u32,

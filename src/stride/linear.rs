@@ -1,7 +1,7 @@
 //! [`StrideDescriptor::strides`], which returns a stride for each dimension that has one.
 //!
-//! A tiled dimension usually has no single stride, but it has one, for example, if one tile covers
-//! the whole dimension. Users expect to see the stride then, and other systems accept only strides.
+//! A tiled dimension usually has no single stride. An exception is a dimension that one tile
+//! covers: users expect to see its stride, and other systems accept only strides.
 
 use std::convert::Infallible;
 
@@ -26,7 +26,7 @@ impl StrideDescriptor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// If a tile folds dimensions with `*`, the result may be `None` even though a stride exists.
+    /// If a tile joins dimensions with `*`, the result may be `None` even though a stride exists.
     ///
     /// If every dimension has a stride, the offset of an element is
     /// [`base_offset`](Self::base_offset) `+ Σ stride · index`.
@@ -47,10 +47,10 @@ impl StrideDescriptor {
         self.strides().map(|stride| stride.filter(|_| whole)?.checked_mul(bytes)).collect()
     }
 
-    /// Returns the contribution of each dimension to the offset as pairs `(by, weight)`, which mean
-    /// the sum of `weight · ⌊index / by⌋`. For example, a dimension in tiles of 8 contributes a
-    /// multiple of `⌊index / 1⌋` and a multiple of `⌊index / 8⌋`. An item is `None` if no such sum
-    /// is found. No two pairs have the same `by`, and no pair is always 0.
+    /// Returns the terms that the index along each dimension adds to the offset: a pair `(by,
+    /// weight)` is the term `weight · ⌊index / by⌋`. For example, the terms of a dimension in tiles
+    /// of 8 are a multiple of `⌊index / 1⌋` and a multiple of `⌊index / 8⌋`. An item is `None` if
+    /// no such terms are found. No two pairs have the same `by`, and no term is always 0.
     pub(super) fn terms(&self) -> impl Iterator<Item = Option<SmallVec<[(u64, i64); 2]>>> + '_ {
         let last = |size: &u64| (0, size.saturating_sub(1));
         let mut shares: Coordinates<OffsetShare> = self
@@ -66,26 +66,26 @@ impl StrideDescriptor {
     }
 }
 
-/// The contribution of a coordinate to the offset.
+/// The terms that a coordinate adds to the offset.
 struct OffsetShare {
     /// The greatest value that the coordinate can have.
     last: u64,
-    /// The contribution as pairs `(by, weight)`, which mean the sum of `weight · ⌊coordinate /
-    /// by⌋`, or `None` if it cannot be written as such a sum.
+    /// The terms as pairs: `(by, weight)` is `weight · ⌊coordinate / by⌋`. `None` if the offset
+    /// cannot be written with such terms.
     ///
-    /// No two pairs have the same `by`, and no pair is always 0. The sum is therefore linear only
+    /// No two pairs have the same `by`, and no term is always 0. The sum is therefore linear only
     /// if every `by` is 1.
     terms: Option<SmallVec<[(u64, i64); 2]>>,
 }
 
 impl OffsetShare {
-    /// Returns the contribution of a coordinate that does not affect the offset. `last` is the
+    /// Returns the terms of a coordinate that does not affect the offset: none. `last` is the
     /// greatest value of the coordinate.
     fn none(last: u64) -> Self {
         Self { last, terms: Some(smallvec![]) }
     }
 
-    /// Adds `times · weight · ⌊coordinate / by⌋` to the contribution.
+    /// Adds the term `times · weight · ⌊coordinate / by⌋`.
     fn add(&mut self, by: u64, weight: i64, times: u64) {
         let Some(terms) = &mut self.terms else { return };
         if by > 1 && by > self.last {
@@ -102,8 +102,9 @@ impl OffsetShare {
     }
 }
 
-/// Reverses the steps with contributions to the offset as values, to compute the contribution of
-/// each dimension of the array from the contributions of the coordinates of memory.
+/// Runs the steps of a descriptor backwards to compute the terms of each dimension of the array.
+/// The axes of memory have one term each, their stride, and each step combines the terms of its
+/// results into the terms of its operand.
 struct OffsetShares;
 
 impl Undo for OffsetShares {
@@ -207,7 +208,7 @@ mod tests {
         let mut counts = [0, 0];
         for (dimension, (&given, expected)) in given.iter().zip(expected).enumerate() {
             counts[usize::from(expected.is_some())] += 1;
-            // A stride may be missed if the remainders of a partial tile are folded.
+            // A stride may be missed if a tile joins the remainders of a partial tile.
             let lost = given.is_none() && text.contains('*');
             // The stride of a dimension with one element has no effect.
             if !lost && array.sizes()[dimension] > 1 {

@@ -7,8 +7,8 @@ use smallvec::{SmallVec, smallvec};
 use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed, size::bytes_of};
 use crate::shape::{ElementType, Layout, PaddingValue, Shape, StridedShape, Tile, TileDimension};
 
-/// The maximum size of an image, in bytes, and the maximum number of its places, as in XLA. Because
-/// of this limit, all offsets in bytes and in elements fit in an `i64`.
+/// The maximum size of a tensor in memory, in bytes and in elements, as in XLA. Because of this
+/// limit, all offsets in bytes and in elements fit in an `i64`.
 const MAX_BYTES: u64 = i64::MAX.unsigned_abs();
 
 /// The maximum number of characters of a layout that an error message shows.
@@ -262,7 +262,7 @@ impl StrideDescriptor {
         self.checked("physical_elements")
     }
 
-    /// Returns the descriptor unchanged, or an error that names the field `what` if the image
+    /// Returns the descriptor unchanged, or an error that names the field `what` if the tensor
     /// exceeds 2^63-1 bytes.
     fn checked(self, what: &'static str) -> Result<Self, StrideError> {
         bytes_of(self.physical_elements, self.element_bits)
@@ -329,7 +329,8 @@ fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
     Ok(())
 }
 
-/// A dimension of memory while tiles are applied: a coordinate, and the number of places along it.
+/// A dimension of memory while tiles are applied: a coordinate, and the number of elements for
+/// which there is room along it.
 #[derive(Clone, Copy)]
 struct MemoryAxis {
     coordinate: usize,
@@ -364,7 +365,7 @@ impl TileLowering {
     }
 
     /// Applies one tile to the most minor axes in `outer`, and returns all resulting axes. A `*`
-    /// folds an axis into the next one.
+    /// joins an axis with the next one.
     fn tile(
         &mut self,
         mut outer: SmallVec<[MemoryAxis; 8]>,
@@ -399,7 +400,7 @@ impl TileLowering {
                 }
             }
         }
-        // A `*` at the end has no next dimension to fold into, so its axis stays as it is.
+        // A `*` at the end has no next dimension to join, so its axis stays as it is.
         outer.extend(folded.map(|of| self.place(of)));
         outer.append(&mut inner);
         Ok(outer)

@@ -1,4 +1,5 @@
-//! [`PaddingReport`]: the amount of memory that padding takes, and the dimension to blame.
+//! [`PaddingReport`]: the amount of memory that padding takes, and the dimension that causes most
+//! of it.
 
 use std::convert::Infallible;
 
@@ -20,7 +21,7 @@ use super::{Coordinate, Coordinates, StrideDescriptor, Undo};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PaddingReport {
-    /// The size of the image in bytes, including the metadata prefix.
+    /// The size of the tensor in memory in bytes, including the metadata prefix.
     pub allocation_bytes: u64,
     /// The number of bytes that do not hold elements.
     pub padding_bytes: u64,
@@ -37,11 +38,11 @@ pub struct PaddingReport {
 pub struct DimensionPadding {
     /// The logical extent.
     pub extent: u64,
-    /// The number of places along the dimension in memory: at least the extent. If a tile folds
-    /// dimensions, the additional places are counted for the minor one.
+    /// The extent of the dimension with its padding. If a tile joins dimensions, their padding is
+    /// counted for the minor one.
     pub padded: u64,
-    /// The number of bytes of the places past the extent of this dimension. A place that is past
-    /// the extent of several dimensions counts for each of them.
+    /// The number of bytes of padding past the end of this dimension. Padding that is past the end
+    /// of several dimensions counts for each of them.
     pub bytes: u64,
 }
 
@@ -83,7 +84,8 @@ impl PaddingReport {
     }
 }
 
-/// Returns the number of places that hold elements. Elements along a stride of 0 share a place.
+/// Returns the number of elements that take memory. Elements along a stride of 0 share their memory
+/// and count once.
 fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
     if tensor.elements() == 0 {
         return 0;
@@ -98,8 +100,8 @@ fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
         .product()
 }
 
-/// Returns the number of places along each dimension, including padding. Along an axis, this number
-/// is the next greater stride divided by the stride of the axis.
+/// Returns the extent of each dimension including its padding. Along an axis of memory, this is the
+/// next greater stride divided by the stride of the axis.
 fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     let mut places: Coordinates<u64> = tensor.extents().into();
     let mut axes: Vec<_> = tensor
@@ -122,8 +124,8 @@ fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     places
 }
 
-/// Reverses the steps with numbers of places as values, to compute the number of places along each
-/// dimension of the array from the numbers along the axes of memory.
+/// Runs the steps of a descriptor backwards to compute the padded extent of each dimension of the
+/// array from the extents of the axes of memory.
 struct PlaceCounts;
 
 impl Undo for PlaceCounts {
@@ -146,7 +148,7 @@ impl Undo for PlaceCounts {
         _: Coordinate<'_, u64>,
         fold: u64,
     ) -> Result<[u64; 2], Infallible> {
-        // The padding of a fold is counted for its minor dimension.
+        // If two dimensions are joined, their padding is counted for the minor one.
         Ok([*major.value, fold.div_ceil((*major.value).max(1))])
     }
 }

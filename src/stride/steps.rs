@@ -1,10 +1,14 @@
-//! Evaluates the steps of a descriptor with values of any type.
+//! Runs the steps of a descriptor, which turn the index of an element into its coordinates in
+//! memory.
 //!
-//! [`StrideDescriptor::forward`] evaluates the steps from an index to coordinates in memory, and
-//! [`StrideDescriptor::undo`] reverses the steps. The type of the values decides the result:
-//! numbers give a place, affine expressions give the nest of a copy, intervals give bounds, and
-//! names give a description such as `d0/8`. The meaning of a step is therefore implemented only
-//! once.
+//! A *coordinate* is a dimension of the array or a number that a step computes. For example, a tile
+//! of 8 rows splits coordinate 0, the row, into the coordinates `row / 8` and `row % 8`.
+//! [`StrideDescriptor::forward`] runs the steps, and [`StrideDescriptor::undo`] runs them
+//! backwards, from coordinates to an index.
+//!
+//! Both are generic in the type of the values. With numbers they find one element in memory, with
+//! intervals they find bounds, with affine expressions they build the loops of a copy, and with
+//! names they print a description such as `d0/8`.
 
 use std::convert::Infallible;
 
@@ -12,37 +16,36 @@ use smallvec::SmallVec;
 
 use super::{Step, StrideDescriptor};
 
-/// The values of all coordinates of a descriptor, or of the first few, such as the dimensions of
-/// the array.
+/// A value for each coordinate of a descriptor, or for the first few, such as the dimensions of the
+/// array.
 pub(crate) type Coordinates<V> = SmallVec<[V; 8]>;
 
-/// A coordinate from which a step computes, or that is recovered when a step is reversed.
+/// An operand of a step.
 pub(crate) struct Coordinate<'a, V> {
-    /// The number of the coordinate.
+    /// The index of the coordinate in the descriptor's list.
     pub(crate) number: usize,
-    /// The number of values of the coordinate. See [`StrideDescriptor::extents`].
+    /// The number of values that the coordinate can have, as in [`StrideDescriptor::extents`].
     pub(crate) extent: u64,
-    /// The value of the coordinate. While a step is reversed, this is the old value, which the
-    /// recovered value then replaces.
+    /// The value of the coordinate. In a step that runs backwards, this is the value before the
+    /// step, which the result replaces.
     pub(crate) value: &'a V,
 }
 
-/// An evaluation of steps, from an index to memory, with values of one type, such as numbers or
-/// affine expressions.
+/// The arithmetic of the steps for one type of values, such as numbers or affine expressions.
 pub(crate) trait Forward {
     /// The value of a coordinate.
     type Value;
     /// The reason why a value cannot be computed.
     type Error;
 
-    /// Returns the quotient and the remainder of the coordinate `whole` divided by `by`.
+    /// Returns the quotient and the remainder of `whole` divided by `by`.
     fn split(
         &mut self,
         whole: Coordinate<'_, Self::Value>,
         by: u64,
     ) -> Result<[Self::Value; 2], Self::Error>;
 
-    /// Returns the coordinate `major · extent(minor) + minor`.
+    /// Returns `major · extent(minor) + minor`, which joins two coordinates into one.
     fn fold(
         &mut self,
         major: Coordinate<'_, Self::Value>,
@@ -53,15 +56,14 @@ pub(crate) trait Forward {
     fn unit(&mut self) -> Self::Value;
 }
 
-/// A reversal of steps, from memory to an index, with values of one type, such as numbers or affine
-/// expressions.
+/// The arithmetic of the steps in reverse, for one type of values.
 pub(crate) trait Undo {
     /// The value of a coordinate.
     type Value;
     /// The reason why a value cannot be computed.
     type Error;
 
-    /// Recovers a coordinate from its quotient and its remainder by `by`.
+    /// Returns `quotient · by + remainder`, the coordinate that was split.
     fn join(
         &mut self,
         whole: Coordinate<'_, Self::Value>,
@@ -70,7 +72,7 @@ pub(crate) trait Undo {
         remainder: Self::Value,
     ) -> Result<Self::Value, Self::Error>;
 
-    /// Recovers the major and the minor coordinate from their fold.
+    /// Returns the major and the minor coordinate that were joined into `fold`.
     fn unfold(
         &mut self,
         major: Coordinate<'_, Self::Value>,
@@ -80,8 +82,8 @@ pub(crate) trait Undo {
 }
 
 impl StrideDescriptor {
-    /// Evaluates the steps from first to last. On entry, `values` has one value for each dimension
-    /// of the array; on return, it has one for each coordinate.
+    /// Runs the steps from first to last. On entry, `values` has a value for each dimension of the
+    /// array; on return, it has one for each coordinate.
     ///
     /// # Errors
     ///
@@ -109,9 +111,9 @@ impl StrideDescriptor {
         Ok(())
     }
 
-    /// Reverses the steps from last to first. On entry, `values` has one value for each coordinate;
-    /// on return, it has one for each dimension of the array. The initial values of coordinates
-    /// that a step reads are overwritten.
+    /// Runs the steps backwards, from last to first. On entry, `values` has a value for each
+    /// coordinate; on return, it has one for each dimension of the array. The result of a step
+    /// replaces the value that its operand has on entry.
     ///
     /// # Errors
     ///
@@ -155,10 +157,11 @@ impl StrideDescriptor {
         values
     }
 
-    /// Returns the range of values of each coordinate over a box of indices. On entry, `of` has the
-    /// range along each dimension of the array. A range is the least and the greatest value.
+    /// Returns the least and the greatest value of each coordinate over a box of indices. `of` has
+    /// the least and the greatest index along each dimension of the array.
     ///
-    /// The range of a fold may contain values that do not occur.
+    /// If a step joins two coordinates, the range of the result may contain values that do not
+    /// occur.
     pub(crate) fn intervals(&self, mut of: Coordinates<(u64, u64)>) -> Coordinates<(u64, u64)> {
         let Ok(()) = self.forward(&mut CoordinateIntervals, &mut of);
         of
@@ -178,11 +181,10 @@ impl Step {
     }
 }
 
-/// Evaluates or reverses the steps with numbers as values, for a single index.
+/// Runs the steps with numbers, for a single index.
 pub(super) struct IndexValues;
 
-/// The error for a remainder past the end of a partial tile. Such a place is padding, so it has no
-/// index.
+/// The error for a place past the end of a partial tile. It is padding, so it has no index.
 pub(super) struct InPadding;
 
 impl Forward for IndexValues {
@@ -231,7 +233,7 @@ impl Undo for IndexValues {
     }
 }
 
-/// Evaluates the steps with intervals as values, for a box of indices.
+/// Runs the steps with intervals, for a box of indices.
 struct CoordinateIntervals;
 
 impl Forward for CoordinateIntervals {
@@ -245,7 +247,8 @@ impl Forward for CoordinateIntervals {
     ) -> Result<[(u64, u64); 2], Infallible> {
         let (low, high) = *whole.value;
         let quotients = (low / by, high / by);
-        // Within one tile, the remainders form an interval. Across tiles, assume all remainders.
+        // If the interval lies in one tile, so do the remainders. Otherwise assume that every
+        // remainder occurs.
         let remainders =
             if quotients.0 == quotients.1 { (low % by, high % by) } else { (0, by - 1) };
         Ok([quotients, remainders])

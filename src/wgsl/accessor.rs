@@ -1,8 +1,9 @@
 //! Writes the functions of an accessor, which kernels of other projects call: one returns the
 //! offset of an element, one returns its bits, and one stores it.
 //!
-//! The functions do the work of a nest at a single position of its loops. The destination of the
-//! nest is a dense array of all elements, so the loop counters are the coordinates of an element.
+//! The functions do the work of a single iteration of a copy into a dense array of all elements.
+//! The loop counters of this copy are the coordinates of an element, which the caller passes. If an
+//! element consists of several *units*, the copy moves it in several parts.
 
 use smallvec::SmallVec;
 
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::nest::{Affine, CopyNest, Count, Value, signed, width};
 
-/// The name of the innermost axis if an element consists of several units. The axis counts the
+/// The name of the innermost loop counter if an element consists of several units. It counts the
 /// units of one element.
 const PART: &str = "part";
 
@@ -27,8 +28,8 @@ const PART: &str = "part";
 pub(crate) struct AccessorFunctions<'a> {
     /// The common start of the names of all functions.
     pub(crate) name: &'a str,
-    /// A copy of all elements into a dense array. No pass has merged its loops, so each dimension
-    /// still has a loop of its own.
+    /// The copy of all elements into a dense array. Its loops have not been merged, so each
+    /// dimension still has a loop of its own.
     pub(crate) nest: &'a CopyNest,
     /// The extents of that dense array.
     pub(crate) extents: &'a [u64],
@@ -141,8 +142,8 @@ impl AccessorFunctions<'_> {
         Writer::of_functions(sources, format!("{}_", self.name))
     }
 
-    /// Returns the names of the nest's axes: `d0`, `d1` and so on for the dimensions with more than
-    /// one index, and `part` for the units of an element if there are several.
+    /// Returns the names of the loop counters: `d0`, `d1` and so on for the dimensions with more
+    /// than one index, and `part` for the units of an element if there are several.
     fn names(&self) -> RemainderNames<'_> {
         let dimensions = self.extents.iter().enumerate().filter(|&(_, &extent)| extent > 1);
         let mut axes: SmallVec<[String; 8]> =

@@ -1,8 +1,11 @@
-//! Kernels in which each invocation moves one block in registers: copies, rows and transposes.
+//! Kernels in which each invocation moves a block of elements through registers: copies, rows and
+//! transposes.
 //!
-//! The code of a kernel has four parts. It computes the position of the block from the index of the
-//! invocation, loads the block, combines the loaded values into 32-bit words of the destination,
-//! and stores these words.
+//! For example, in a transpose of `f32`, a block has 4 rows and 4 columns. The code of a kernel has
+//! four parts. It computes the position of the block from the index of the invocation, loads the
+//! block, combines the loaded values into 32-bit words of the destination, and stores these words.
+//! A *unit* is one element, or a part of one if elements are split, and a *run* is contiguous
+//! units.
 
 use super::{
     conversion::{self, conversion},
@@ -23,8 +26,8 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let (nest, tiled) = (block.nest(), block.tiled());
     let store_bits = block.store() * u64::from(nest.dst_bits());
     let names = AxisNames::of_block(block);
-    // The function `blank` cannot use the conditions `whole…`, because they are variables of the
-    // entry point. So a block whose stores need these conditions does not get this function.
+    // A function `blank` that fills a block is written only if no store depends on a condition
+    // `whole…`, because these conditions are local variables of the entry point.
     let has_conditions =
         block.axes().iter().any(BlockAxis::is_ragged) || block.runs().iter().any(|run| run.is_cut);
     let varies = block.moves_unit_by_unit();
@@ -121,7 +124,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     });
 }
 
-/// Writes the function `signed`, which sign-extends all units of a word at once.
+/// Writes the function `signed`, which sign-extends all elements of a word at once.
 fn sign_function(writer: &mut Writer, nest: &CopyNest) {
     let (bits, to_bits) = (nest.src_bits(), nest.dst_bits());
     writer.comment(
@@ -134,9 +137,8 @@ fn sign_function(writer: &mut Writer, nest: &CopyNest) {
     writer.blank();
 }
 
-/// Makes a store write the bits `refused` for units that read no element, because a guard fails. If
-/// there are guards, wraps each entry of `parts` in a `select` on the guards of its units. `parts`
-/// are the expressions that form one access.
+/// Wraps the parts of one stored value in `select`, so that the store writes the bits `refused` in
+/// place of units for which a guard fails. Returns `parts` unchanged if there are no guards.
 fn selected(
     block: &Block,
     guards: &[&Guard],
@@ -172,9 +174,9 @@ fn selected(
     parts.into_iter().zip(asked.chunks(units)).map(select).collect()
 }
 
-/// Writes the entry point. `body` writes the code for one block; its second argument is the
-/// statement that ends the work on that block. If an invocation moves several blocks, the entry
-/// point runs that code in a loop.
+/// Writes the entry point. `body` writes the code for one block. Its second argument is the
+/// statement that ends the work on a block: `return;`, or `continue;` if an invocation moves
+/// several blocks in a loop.
 fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &str)) {
     let (count, rounds) = (block.invocations().0, block.rounds());
     if rounds == 1 {
@@ -201,8 +203,7 @@ fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &st
 }
 
 /// Writes the function `unit_by_unit`, which computes each unit of a block on its own. Kernels call
-/// it for blocks in which some units are padding or gaps, because the guards then differ between
-/// units.
+/// it for blocks in which some units are copied and others are padding or gaps.
 fn unit_by_unit(writer: &mut Writer, block: &Block) {
     writer
         .comment("", format_args!("Moves a block some of whose units read nothing, unit by unit."));
@@ -232,9 +233,8 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
     });
 }
 
-/// Writes the store of one access whose units are computed one by one. The stored words are the
-/// results of the function `word`, or of the function `unit` if units are at least as wide as a
-/// word.
+/// Writes a store of `units` units that are computed separately, by calls of the kernel's function
+/// `word`, or of `unit` if a unit fills at least a word.
 pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, place: &str) {
     let bits = u64::from(bits);
     let (calls, name) = if bits < 32 { (units * bits / 32, "word") } else { (units, "unit") };
@@ -253,8 +253,8 @@ pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, pl
     }
 }
 
-/// Writes `body` inside nested loops, the outermost first. Each entry of `loops` has the name of
-/// the counter, the number of iterations and a step, which this function does not use.
+/// Writes `body` inside nested loops, the outermost first. An entry of `loops` has the name of the
+/// counter, the number of iterations and a number that is ignored here.
 fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut Writer)) {
     let [(name, count, _), inner @ ..] = loops else { return body(writer) };
     writer.block(format_args!("for (var {name} = 0u; {name} < {count}u; {name}++)"), |writer| {
@@ -262,10 +262,10 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
     });
 }
 
-/// Writes the code for seams, the words between two rows, if each invocation moves one block. Seams
-/// then have invocations of their own, whose indices follow the indices of the blocks. `leave` is
-/// the statement that ends an invocation. Writes nothing if each invocation moves several blocks,
-/// because these invocations then write the seams too.
+/// Writes the code for the words between two rows, the seams, if each invocation moves one block.
+/// Seams then have invocations of their own, whose indices follow the indices of the blocks.
+/// `leave` is the statement that ends an invocation. If each invocation moves several blocks,
+/// [`rounds`] writes the code for seams instead.
 fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     let Some(seam) = block.seam().filter(|_| block.rounds() == 1) else { return };
     let blocks = block.numbers();
@@ -275,9 +275,9 @@ fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     });
 }
 
-/// Writes the code for one seam, the words that contain the end of a row and the start of the next
-/// row. `row` is the expression for the index of the row, or `None` if the generated code already
-/// has a variable `row`.
+/// Writes the code for one seam: the words of the destination after the last block of a row and
+/// before the first block of the next row. `row` is the expression for the index of the row, or
+/// `None` if the kernel already has a variable `row`.
 fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str>) {
     writer.comment(
         "",
@@ -368,8 +368,8 @@ fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Returns a sentence for each name such as `a1_by4`, which tells the reader of the kernel the
-/// number of steps that it counts at a time. Returns an empty string if there are no such names.
+/// Returns the part of the kernel's comment that explains names such as `a1_by4`, or an empty
+/// string if there are no such names.
 fn counters(block: &Block, names: &AxisNames) -> String {
     let several =
         block.axes().iter().filter(|block_axis| block_axis.steps > 1 && block_axis.count() > 1);
@@ -381,12 +381,13 @@ fn counters(block: &Block, names: &AxisNames) -> String {
     counters.collect()
 }
 
-/// Returns the remark that states the unit of the variables `read` and `write`.
+/// Returns the remark for a variable that is an offset in accesses of `units` units.
 pub(super) fn counted_in(units: u64) -> String {
     if units == 1 { "in units".to_owned() } else { format!("in accesses of {units} units") }
 }
 
-/// Writes a variable for the block's position along each axis that is divided into several blocks.
+/// Writes a variable for each axis that is divided into several blocks: the number of the
+/// invocation's block along the axis.
 fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let digits = block.digits();
     let texts = DigitWriter::new("block").all(writer, digits.iter().map(|digit| digit.extent));
@@ -423,7 +424,7 @@ fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Writes the variable `write`, the index of the block's first access in the destination.
+/// Writes the variable `write`, the index in the destination array of the block's first store.
 fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let sum = |unit: u64, sides: &[BlockAxis]| {
         sides.iter().filter(|block_axis| block_axis.count() > 1).fold(
@@ -442,8 +443,8 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
     let outermost = block.outermost_of_run();
     let (unit, whole) = (block.axes()[outermost].dst_stride, block.steps_per_access());
-    // `lead` is the number of steps from the start of a row to its first aligned access. It is the
-    // negative of the row's offset in steps, modulo the number of steps in an access.
+    // `lead` is the number of steps from the start of a row to the first boundary of an access. It
+    // is the negative of the row's offset in steps, modulo the number of steps in an access.
     let row = sum(unit, &block.axes()[..outermost]);
     let lead = row.terms().iter().fold(Affine::default(), |lead, &(axis, weight)| {
         lead.plus((-weight).rem_euclid(signed(whole)), &Affine::value(axis))
@@ -460,9 +461,9 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     );
 }
 
-/// Writes a condition, whose name starts with `whole`, for each axis whose last block has fewer
-/// steps than the others. The condition is false for that last block and true for all others. It
-/// guards the stores that only full blocks make.
+/// Writes a variable such as `whole0` for each axis along which the last block leaves out stores,
+/// because the axis ends inside the block. The variable is false in that block, and the stores that
+/// it leaves out depend on the variable.
 fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     if block.runs().iter().any(|run| run.is_cut) {
         let axis = block.outermost_of_run();
@@ -507,9 +508,9 @@ impl Stored {
 
 /// Writes the stores of a block.
 ///
-/// Stores that every block makes come first. Other stores are made only by blocks that have the
-/// full number of steps along some axes. Stores that depend on the same axes are written together,
-/// inside one `if`.
+/// Stores that every block makes are written first. The last block along an axis may leave out some
+/// stores, so these are written inside an `if` on the variables of [`whole_conditions`], one `if`
+/// for all stores with the same condition.
 fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stored) {
     let kind = type_name(block.store() * u64::from(block.nest().dst_bits()));
     let outermost = block.outermost_of_run();

@@ -1,4 +1,5 @@
-//! Writes the cases of a nest with several sources, such as a concatenation, as nested `if`s.
+//! Writes the cases of a nest with several sources, such as a concatenation, as nested `if`s. A
+//! *case* is a list of conditions, called *guards*, and the value that is written if they hold.
 //!
 //! If consecutive cases have a condition in common, one `if` around these cases tests it. For
 //! example, the code for a concatenation inside a padded array tests the padding once.
@@ -17,14 +18,13 @@ use crate::nest::{
     Affine, Case, CaseValue, CopyNest, Gaps, Guard, Lookup, Quotient, Scattered, Value,
 };
 
-/// Writes the code that finds the case that applies to a position, and returns the value of that
-/// case.
+/// Writes the code that finds the first case whose guards hold, and returns the value of this case.
 ///
 /// Conditions are tested in the order of the nest. A quotient is computed just before its first
-/// use, because only the conditions before that use keep its dividend from being negative. Sources
+/// use, because its dividend may be negative unless the conditions before that use hold. Sources
 /// are bound as arrays whose elements have `element_words` words. If `row` is given, the code
-/// stores a row of units instead of returning one, and `nest` is the nest of the first units of
-/// rows.
+/// stores a whole row instead of returning one value, and `nest` copies only the first unit of each
+/// row.
 pub(super) fn decide(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -33,7 +33,7 @@ pub(super) fn decide(
     row: Option<&RowLoop>,
 ) {
     let cases = nest.cases().iter().map(OpenCase::new).collect();
-    // Lookups that have the same value at all positions are computed before this code. Inlined
+    // Lookups that have the same value in all iterations are computed before this code. Inlined
     // quotients need no variable, because their text is written at each use.
     let known = ComputedValues {
         quotients: (0..nest.quotients().len()).map(|number| names.is_inlined(number)).collect(),
@@ -43,7 +43,7 @@ pub(super) fn decide(
     DecisionWriter { nest, names, element_words, row }.write(writer, cases, known, Some(none));
 }
 
-/// The result of a list of cases at a position: the value of the case that applies, or no value.
+/// The result of a list of cases: the value of the case that applies, or no value.
 #[derive(Clone, Copy)]
 enum Outcome<'a> {
     Case(&'a CaseValue),
@@ -100,14 +100,14 @@ struct DecisionWriter<'a> {
     row: Option<&'a RowLoop>,
 }
 
-/// A loop over units of a row, whose first unit has the index `place` in the destination.
+/// A loop over the units of a row. The first unit has the index `place` in the destination.
 pub(super) struct RowLoop {
-    /// The head of the loop. Its variable `at` is the place of a unit in the row.
+    /// The head of the loop. Its variable `at` counts units from the start of the row.
     pub(super) head: String,
 }
 
 impl RowLoop {
-    /// Writes the loop, which stores `value` in each unit.
+    /// Writes the loop, which stores `value` in each iteration.
     fn store(&self, writer: &mut Writer, value: &str) {
         writer.block(format_args!("{}", self.head), |writer| {
             writer.line(format_args!("destination[place + at] = {value};"));
@@ -169,8 +169,8 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Returns the longest prefix of `guards` that a single condition can test. Each guard in it
-    /// must not need quotients or lookups beyond those that are computed for the first guard.
+    /// Returns the guards at the start of `guards` that a single `if` can test, because they need
+    /// no quotient or lookup besides the ones for the first guard.
     fn at_once<'g>(
         &self,
         guards: &[&'g Guard],
@@ -184,8 +184,8 @@ impl<'a> DecisionWriter<'a> {
         guards.iter().take_while(ready).copied().collect()
     }
 
-    /// Returns the quotients and lookups that `form` needs and that are not computed yet, in an
-    /// order in which they can be computed. Marks them as computed in `known`.
+    /// Returns the quotients and lookups in `form` that no line has computed yet, and the ones that
+    /// these need, in an order in which they can be computed. Marks them as computed in `known`.
     fn missing(&self, form: &Affine, known: &mut ComputedValues) -> SmallVec<[Value; 4]> {
         let mut needed: SmallVec<[Value; 4]> = SmallVec::new();
         let mut forms: SmallVec<[&Affine; 4]> = [form].into_iter().collect();
@@ -214,7 +214,7 @@ impl<'a> DecisionWriter<'a> {
         missing
     }
 
-    /// Returns the forms from which a quotient or a lookup is computed; none for an axis.
+    /// Returns the expressions from which a quotient or a lookup is computed; none for an axis.
     fn forms_of(&self, value: Value) -> SmallVec<[&'a Affine; 4]> {
         match value {
             Value::Axis(_) => SmallVec::new(),
@@ -223,8 +223,7 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes variables for the quotients and lookups that `forms` need and that are not computed
-    /// yet.
+    /// Writes variables for the quotients and lookups in `forms` that no line has computed yet.
     fn values<'f>(
         &self,
         writer: &mut Writer,
@@ -253,7 +252,7 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the end of a branch for a row of units.
+    /// Writes the end of a branch: the code that stores a row.
     fn take_row(
         &self,
         writer: &mut Writer,
@@ -277,8 +276,8 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the end of a branch: the code that returns the value of a case, or the value of a
-    /// position to which no case applies.
+    /// Writes the end of a branch: the code that returns the value of a case, or the value if no
+    /// case applies.
     fn take(&self, writer: &mut Writer, take: Outcome, known: &mut ComputedValues) {
         if let (Outcome::Case(_), Some(Scattered { at, number: None })) =
             (&take, self.nest.scattered())

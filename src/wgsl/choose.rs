@@ -26,11 +26,11 @@ pub(super) fn quotients(writer: &mut Writer, nest: &CopyNest, names: &dyn FormNa
     }
 }
 
-/// Writes the code that finds the case that applies to a position, and returns its value.
+/// Writes the code that finds the first case whose guards hold, and returns its value.
 ///
-/// Every quotient is computed at every position. If its dividend is negative, the result is wrong.
-/// This does no harm, because no case that uses the quotient applies there. Sources are bound as
-/// arrays whose elements have `element_words` words.
+/// Every quotient is computed, even if no case that uses it applies. The result is then wrong if
+/// the dividend is negative, but it is not used. Sources are bound as arrays whose elements have
+/// `element_words` words.
 pub(super) fn choose(
     writer: &mut Writer,
     nest: &CopyNest,

@@ -1,12 +1,13 @@
-//! WGSL functions that convert a unit from one element type to another.
+//! WGSL functions that convert an element from one type to another.
 //!
 //! The functions compute with the bits of numbers, in `u32`. Therefore a kernel needs no device
 //! feature for `f16`, `f64` or 64-bit integers, and its results depend neither on the rounding of a
 //! driver nor on its treatment of subnormal numbers. [`Conversion::apply`] defines the results.
 //!
-//! A conversion goes through a *carrier*: an integer of 32 or 64 bits, an `f32` or an `f64`. The
-//! functions between carriers, such as `u64_to_f32`, are the same in all kernels. The functions
-//! between an `f32` and a narrower float are generated from the format of that float.
+//! A number is first brought into a *carrier*, one of a few types between which conversions are
+//! written by hand: integers of 32 or 64 bits, `f32` and `f64`. The functions between carriers,
+//! such as `u64_to_f32`, are the same in all kernels. The functions between an `f32` and a narrower
+//! float are generated from the format of that float.
 
 use std::fmt::Write as _;
 
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// Returns the name by which the code of `writer` calls the function of a conversion. `widths` are
-/// the bits of a unit before and after the conversion.
+/// the numbers of bits that an element takes before and after the conversion.
 pub(super) fn name(writer: &Writer, conversion: Conversion, widths: (u32, u32)) -> String {
     writer.function(&name_of(conversion, widths))
 }
@@ -42,9 +43,9 @@ fn pair(from: ElementType, to: ElementType) -> String {
     format!("{from}_to_{to}")
 }
 
-/// Writes the function that converts a unit, together with the functions that it calls. `src` and
-/// `dst` are the numbers of bits of the unit before and after the conversion. The parameter and the
-/// result are words or vectors of words, whose unused upper bits are zero.
+/// Writes the function that converts an element, together with the functions that it calls. `src`
+/// and `dst` are the numbers of bits that the element takes before and after the conversion. The
+/// parameter and the result are words or vectors of words, whose unused upper bits are zero.
 pub(super) fn conversion(writer: &mut Writer, conversion: Conversion, (src, dst): (u32, u32)) {
     let mut functions = Functions::default();
     let value = functions.converted(conversion, src);
@@ -58,7 +59,7 @@ pub(super) fn conversion(writer: &mut Writer, conversion: Conversion, (src, dst)
     }
     let [given, result] = [src, dst].map(|bits| type_name(bits.into()));
     let body = match conversion.to().storage_bits() {
-        // The remaining bits of the unit are filled in the same way as by a copy.
+        // If the element takes more bits than its type has, they are filled as a copy fills them.
         Some(bits) if dst > bits => {
             let whole = resized(bits, dst, conversion.to().is_signed_integer());
             format!("    let loaded = {value};\n    return {whole};\n")
@@ -407,7 +408,7 @@ impl Functions {
         self.written.push((name.to_owned(), (*text).to_owned()));
     }
 
-    /// Returns the expression that converts the variable `value`, a unit of `src` bits.
+    /// Returns the expression that converts the variable `value`, an element that takes `src` bits.
     fn converted(&mut self, conversion: Conversion, src: u32) -> String {
         let (from, to) = (conversion.from(), conversion.to());
         let value = match (from.bits(), src) {
@@ -423,12 +424,12 @@ impl Functions {
         }
     }
 
-    /// Returns the number in a unit as an expression in a carrier. `to` is the type that the
-    /// conversion will produce, because a conversion to `pred` needs less than the value.
+    /// Returns the expression that brings an element into a carrier. `to` is the type that the
+    /// conversion produces, because a conversion to `pred` needs less than the value.
     fn carried(&mut self, from: ElementType, src: u32, value: String, to: ElementType) -> Carried {
         let bits = from.bits().unwrap_or(32);
-        // The bits of a unit above its element may have any value. The functions of most floats
-        // mask these bits themselves.
+        // Bits beyond the width of the type may have any value. The functions of most floats mask
+        // these bits themselves.
         let is_masked = FloatFormat::of(from).is_some_and(|of| !of.is_negative_zero_nan());
         let value = if src > bits && bits < 32 && !is_masked && from != ElementType::Pred {
             format!("({value} & 0x{:x}u)", (1_u64 << bits) - 1)

@@ -40,7 +40,8 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         None if schedule.segments().is_some() => (128, 128),
         None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
-    // Lookups load their sources in words of 32 bits, whatever the width of the nest's units.
+    // Lookups load their sources in words of 32 bits, whatever the width of the elements that the
+    // nest copies.
     let loads = |number: usize| {
         if nest.loaded_bits(number).is_some() { 32 } else { load_bits }
     };
@@ -144,8 +145,9 @@ fn copy_region(block: &Block) -> Option<CopyRegion> {
     })
 }
 
-/// Writes the entry point around the code of `body`. In that code, the variable named `number` has
-/// the index of the invocation. Invocations whose index is `count` or more return before that code.
+/// Writes the entry point around the code of `body`. That code can use a variable with the name
+/// `number`, the index of the invocation. Invocations whose index is `count` or more return before
+/// it.
 pub(super) fn main(writer: &mut Writer, number: &str, count: u64, body: impl FnOnce(&mut Writer)) {
     let [size, x, y, z] = writer.grid();
     writer.line(format_args!("@compute @workgroup_size({size})"));

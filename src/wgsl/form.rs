@@ -1,5 +1,5 @@
-//! Writes the expressions of a nest as WGSL: affine expressions of loop counters, and the
-//! mixed-radix digits of an invocation's index.
+//! Writes the index arithmetic of a kernel as WGSL: the affine expressions of a nest, called forms,
+//! and the division of an invocation's index into one counter for each loop.
 
 use std::fmt;
 
@@ -11,27 +11,28 @@ use crate::{
     schedule::Block,
 };
 
-/// The names of a nest's axes in the kernel. They are the same as in the text of the nest, such as
-/// `a0`.
+/// The names that the kernel uses for the loop counters of a nest, such as `a0`. The text of the
+/// nest in the kernel's header has the same names.
 ///
-/// If a block covers several steps of an axis, the name ends with the number of these steps:
-/// `a1_by4` counts blocks of 4 steps along `a1`.
+/// If each invocation takes several steps of a loop at once, the name ends with the number of these
+/// steps: `a1_by4` counts groups of 4 steps of `a1`.
 pub(super) struct AxisNames {
     axes: SmallVec<[String; 8]>,
 }
 
 impl AxisNames {
-    /// Returns the names of the axes of a nest that is not divided into blocks.
+    /// Returns the names for a kernel in which each invocation takes a single step of every loop.
     pub(super) fn of_nest(nest: &CopyNest) -> Self {
         let axes = (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect();
         Self { axes }
     }
 
-    /// Returns the names of the axes of a block's tiled nest. In that nest, each axis is split in
-    /// two: an axis that counts blocks, and an axis that counts the steps inside a block. The axis
-    /// that counts blocks gets a name that is derived from the axis before the split.
+    /// Returns the names for a kernel in which each invocation moves one block. In the nest of such
+    /// a kernel, each loop is split in two: the outer loop counts blocks, and the inner loop counts
+    /// the steps inside a block. Only the outer loop gets a name, made from the name before the
+    /// split.
     pub(super) fn of_block(block: &Block) -> Self {
-        // The steps inside a block get no name, because the kernel unrolls these loops.
+        // The inner loops get no name, because the kernel unrolls them.
         let mut axes: SmallVec<[String; 8]> =
             block.tiled().extents().iter().map(|_| String::new()).collect();
         for (number, block_axis) in block.axes().iter().enumerate() {
@@ -48,18 +49,20 @@ impl AxisNames {
         &self.axes[axis]
     }
 
-    /// Returns `form` as WGSL text with these names.
+    /// Returns an affine expression as WGSL text with these names.
     pub(super) fn form<'a>(&'a self, form: &'a Affine) -> FormText<'a> {
         FormText { names: self, form }
     }
 }
 
-/// The names of a nest's axes and quotients, by which forms are written as WGSL.
+/// The names of a nest's loop counters and quotients, with which its affine expressions are written
+/// as WGSL.
 pub(super) trait FormNames {
-    /// Returns a form as an expression in `u32`.
+    /// Returns an affine expression as WGSL text, computed in `u32`.
     fn form(&self, form: &Affine) -> String;
 
-    /// Returns a form as the WGSL text of a dividend, in parentheses if it needs them.
+    /// Returns an affine expression as the WGSL text of a dividend, in parentheses if it needs
+    /// them.
     fn dividend(&self, form: &Affine) -> String;
 
     /// Returns true if the text of a quotient is written at each use, so that it has no variable.
@@ -125,14 +128,16 @@ pub(super) fn joint(first: bool, positive: bool) -> &'static str {
     }
 }
 
-/// Splits the index of an invocation into mixed-radix digits, from the fastest-varying digit to the
-/// slowest. For example, with 8 blocks in each row, index 23 is block 7 of row 2.
+/// Splits the index of an invocation into the counters of nested loops, from the innermost loop to
+/// the outermost. For example, with 8 blocks in each row, index 23 is block 7 of row 2. A counter
+/// is called a digit here, because the counters are the digits of the index in a mixed-radix
+/// system.
 ///
-/// If a digit has a number of values that is not a power of two, its text is
-/// `rest1 - rest2 * 392u`. The quotient `rest2` is needed for the next digits anyway, so the digit
-/// takes only a multiplication and a subtraction. With `%`, it would take a second division.
+/// If a loop has a number of steps that is not a power of two, the text of its counter is `rest1 -
+/// rest2 * 392u`. The quotient `rest2` is needed for the next counter anyway, so this one takes
+/// only a multiplication and a subtraction. With `%`, it would take a second division.
 pub(super) struct DigitWriter {
-    /// The variable to split next. The remaining digits are the digits of `number / below`.
+    /// The variable that is split next. The remaining digits are the digits of `number / below`.
     number: String,
     below: u64,
     rests: usize,
@@ -144,8 +149,8 @@ impl DigitWriter {
         Self { number: number.to_owned(), below: 1, rests: 0 }
     }
 
-    /// Returns the expression for the next digit, which has `extent` values. First writes a
-    /// variable for the quotient if the digit is computed from it.
+    /// Returns the expression for the next digit, the counter of a loop of `extent` steps. If the
+    /// expression uses a new quotient, first writes a variable for it.
     pub(super) fn next(&mut self, writer: &mut Writer, extent: u64) -> String {
         if extent.is_power_of_two() {
             let digit = format!("{} % {extent}u", self.last());
@@ -159,9 +164,9 @@ impl DigitWriter {
         format!("{of} - {} * {extent}u", self.number)
     }
 
-    /// Returns the expressions for all digits, the fastest-varying digit first. `extents` has the
-    /// number of values of each digit. The last digit is the quotient that remains after all other
-    /// divisions, so its extent is not used.
+    /// Returns the expressions for the counters of all loops, the innermost loop first. `extents`
+    /// has the number of steps of each loop. The last counter is the quotient that remains after
+    /// all other divisions, so its extent is not used.
     pub(super) fn all(
         mut self,
         writer: &mut Writer,
@@ -183,7 +188,8 @@ impl DigitWriter {
         }
     }
 
-    /// Returns the expression for the remaining quotient, which is the slowest-varying digit.
+    /// Returns the expression for the quotient that remains, which is the counter of the outermost
+    /// loop.
     pub(super) fn last(&self) -> String {
         match self.below {
             1 => self.number.clone(),
@@ -191,8 +197,7 @@ impl DigitWriter {
         }
     }
 
-    /// Divides the variable by `below` and writes a variable for the result, so that `below`
-    /// becomes 1.
+    /// Writes a new variable for the quotient `number / below`, so that `below` becomes 1.
     fn settle(&mut self, writer: &mut Writer) {
         if self.below > 1 {
             let left = self.last();

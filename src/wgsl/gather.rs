@@ -1,8 +1,9 @@
 //! The kernel that works for every nest: each invocation computes one word of the destination.
 //!
-//! For each unit of the word, the invocation tests the guards, finds the source and loads the unit.
-//! This is slow, but makes no assumption about the nest. Other kernels call the same functions for
-//! the few words that they cannot move in blocks.
+//! A word holds one or several *units*, such as elements. To compute a unit, the invocation tests
+//! the conditions of the nest, finds the source and loads the unit. This is slow, but works for
+//! every nest. Other kernels call the same functions for the few words that they cannot move in
+//! blocks.
 
 use super::{
     cases::decide,
@@ -44,7 +45,8 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
 }
 
 /// Writes the code that computes the units of a word and combines them, as one line or as a loop.
-/// `word` is the index of the word, and `head` is the text to write before the combined value.
+/// `word` is the index of the word, and `head` is the text that is written before the combined
+/// value.
 fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
     let (bits, lanes) = (nest.dst_bits(), (32 / nest.dst_bits()).max(1));
     if lanes <= 4 {
@@ -74,7 +76,7 @@ fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
 
 /// Writes the function `unit`, which returns the unit at a position of the destination. Sources are
 /// bound as arrays whose elements have `element_words` words. Because the kernel stores `stored`
-/// units at a time, it may call the function with positions past the end of the image.
+/// units at a time, it may call the function with positions past the end of the destination.
 pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words: u32, stored: u64) {
     let kind = type_name(nest.dst_bits().into());
     writer.comment(
@@ -100,8 +102,8 @@ pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Writes the code that computes and returns the unit at `position`: the steps along each axis, the
-/// tests of the guards, and the load.
+/// Writes the code that computes and returns the unit at `position`, the number of an iteration:
+/// the loop counters, the tests of the guards, and the load.
 pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     if !nest.dst_units().is_multiple_of(stored) {
@@ -139,7 +141,7 @@ pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_wo
     load(writer, nest, 0, element_words);
 }
 
-/// Writes a variable for each lookup that has the same value at all positions.
+/// Writes a variable for each lookup that has the same value in all iterations.
 pub(super) fn constant_lookups(writer: &mut Writer, nest: &CopyNest) {
     let lookups = nest.lookups().iter().enumerate();
     for (number, _) in lookups.filter(|(_, lookup)| lookup.is_constant()) {
@@ -149,8 +151,7 @@ pub(super) fn constant_lookups(writer: &mut Writer, nest: &CopyNest) {
 }
 
 /// Writes the code that returns the value of the first case that applies. The code before it must
-/// have computed the steps along each axis and the lookups that have the same value at all
-/// positions.
+/// have computed the loop counters and the lookups that have the same value in all iterations.
 pub(super) fn first_case(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -168,8 +169,8 @@ pub(super) fn first_case(
     }
 }
 
-/// Writes a variable for the step along each axis, the outermost first. `remark` returns the
-/// comment for a line.
+/// Writes a variable for each loop counter, the outermost first. `remark` returns the comment for a
+/// line.
 pub(super) fn write_axes(
     writer: &mut Writer,
     digits: DigitWriter,
@@ -188,14 +189,13 @@ pub(super) fn write_axes(
 }
 
 /// Writes the variables of the quotients and the tests of the guards. `asked` returns the guard to
-/// test in place of a given guard, or `None` to omit the test. `refuse` writes the code for a
-/// position at which a guard fails; its second argument is the bits of that position, or `None` if
-/// the position keeps its contents. The code that `refuse` writes must leave the function or the
-/// loop.
+/// test in place of a given guard, or `None` to omit the test. `refuse` writes the code that runs
+/// if a guard fails; its second argument is the bits to write, or `None` if the destination keeps
+/// its contents. The code must leave the function or the loop.
 ///
-/// Guards are tested as early as possible, so that most positions without an element do not compute
-/// a quotient, which would be invalid at some of them. But a guard is never tested before an
-/// earlier guard with different bits, because the first guard that fails decides the bits.
+/// Guards are tested as early as possible, before quotients that they do not need, because a
+/// quotient is invalid if the guards before it fail. But a guard is never tested before an earlier
+/// guard with different bits, because the first guard that fails decides the bits.
 pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -233,7 +233,8 @@ pub(super) fn guards(
     }
 }
 
-/// Returns, for each guard of each refusal, the number of quotients to compute before its test.
+/// Returns, for each guard of each refusal, the number of quotients that are computed before its
+/// test.
 fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     let mut turns: Vec<Vec<usize>> = Vec::with_capacity(refusals.len());
     for refusal in refusals {
@@ -245,9 +246,9 @@ fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     turns
 }
 
-/// Returns the number of quotients that must be computed before a form can be. Quotients are
-/// computed in their order in the nest, so this is the highest number of a quotient in the form,
-/// plus 1.
+/// Returns the number of quotients that must be computed before an expression can be. Quotients are
+/// computed in their order in the nest, so this is the highest number of a quotient in the
+/// expression, plus 1.
 fn quotients_needed(of: &Affine) -> usize {
     let needed = |&(value, _): &(Value, i64)| match value {
         Value::Quotient(number) => number + 1,
@@ -256,8 +257,8 @@ fn quotients_needed(of: &Affine) -> usize {
     of.terms().iter().map(needed).max().unwrap_or(0)
 }
 
-/// Returns the comment on an axis. The comment gives the stride in the source only if the nest has
-/// refusals, because all positions then read the same source with the same expression.
+/// Returns the comment on an axis. The comment gives the stride in the source only if a single case
+/// reads, because it could otherwise differ between cases.
 pub(super) fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     if nest.refusals().is_some() {
         return axis_remark(axis);
@@ -274,7 +275,7 @@ pub(super) fn axis_remark(axis: &CopyAxis) -> String {
     format!("{}: source {src_stride:+}, destination +{dst_stride}", Count(*extent, "step"))
 }
 
-/// Returns the comment on a position that reads no element and gets `bits` instead.
+/// Returns the comment on code that writes `bits` to a place without an element.
 pub(super) fn filling(bits: u128) -> &'static str {
     if bits == 0 { "no element lies here" } else { "padding" }
 }

@@ -1,6 +1,6 @@
-//! A WGSL function that returns 16 bytes of a source, starting at any unit. Storage buffers have
-//! only aligned accesses, so the function combines words of the two accesses that contain these
-//! bytes.
+//! A WGSL function that returns 16 bytes of a source, which may start at any element. Kernels load
+//! 16 bytes only from multiples of 16, so the function combines words of the two loads that contain
+//! these bytes.
 
 use super::writer::Writer;
 use crate::nest::width;

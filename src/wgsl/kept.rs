@@ -1,4 +1,5 @@
-//! Kernels for a destination whose bits outside the elements are kept ([`Gaps::Keep`]).
+//! Kernels for a destination whose bits outside the elements are kept ([`Gaps::Keep`]). A *unit* is
+//! an element, or a part of one, that the nest copies at a time.
 //!
 //! Every word is the work of a single invocation, which reads the word, replaces the bits of its
 //! elements and writes it back. No atomics are needed, because no other invocation accesses the
@@ -18,12 +19,13 @@ use crate::{
     schedule::WordRuns,
 };
 
-/// The value that the function `unit` returns for a position whose bits are kept. No unit has this
-/// value, because the units that the function returns are narrower than a word.
+/// The value that the function `unit` returns at a place without an element, whose bits are kept.
+/// No element has this value, because the function returns only units that are narrower than a
+/// word.
 const KEPT: &str = "0xffffffffu";
 
-/// Returns true if the code that finds a unit also stores it, which is so if gaps are kept and a
-/// unit has at least 32 bits. Otherwise the code returns the unit to its caller.
+/// Returns true if the code that finds a unit also stores it, and false if it returns the unit to
+/// its caller. The code stores it if gaps are kept and a unit has at least 32 bits.
 fn stores(nest: &CopyNest) -> bool {
     nest.gaps() == Gaps::Keep && nest.dst_bits() >= 32
 }
@@ -47,8 +49,7 @@ pub(super) fn give(
     }
 }
 
-/// Writes the last statement of the code that finds a unit, for a position to which no case
-/// applies.
+/// Writes the last statement of the code that finds a unit, for places to which no case applies.
 pub(super) fn give_no_case(writer: &mut Writer, nest: &CopyNest) {
     match nest.gaps() {
         Gaps::Keep => give_nothing(writer, nest, "kept"),
@@ -59,8 +60,8 @@ pub(super) fn give_no_case(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Writes the last statement of the code that finds a unit, for a position without an element.
-/// `remark` is the comment that gives the reason.
+/// Writes the last statement of the code that finds a unit, for places without an element. `remark`
+/// is the comment that gives the reason.
 pub(super) fn give_nothing(writer: &mut Writer, nest: &CopyNest, remark: &str) {
     match nest.gaps() {
         Gaps::Keep if stores(nest) => {

@@ -184,7 +184,7 @@ impl Deref for Kernel {
 /// follows them. The sources are read-only, unless the target has
 /// [`read_write_sources`](crate::schedule::Target::read_write_sources). A relayout or a slice has
 /// one source. A buffer may be larger than its binding: the kernel changes only the bytes of the
-/// destination's image, rounded up to a multiple of 4.
+/// destination, rounded up to a multiple of 4.
 ///
 /// The default value has nothing to dispatch, and is a starting point for a kernel that is written
 /// by hand.

@@ -1,4 +1,6 @@
-//! [`LoadedBlock`]: writes the loads of a block, and finds each unit in the loaded values.
+//! [`LoadedBlock`]: writes the loads of a block, and finds each unit in the loaded values. A
+//! *block* is the part of a copy that one invocation moves, and a *unit* is an element in it, or a
+//! part of one.
 //!
 //! Rows of a source often start or end inside an access of 4 to 16 bytes. The loads then read a few
 //! units more, and shifts move the units into place. Other files need only the expression for the
@@ -18,18 +20,18 @@ use crate::{
     schedule::{AdapterKind, Block, RowAlignment, Run, run_words, runs, shifted_accesses},
 };
 
-/// The loads of a block, which also find each unit of the source in the loaded values.
+/// The loads of a block, and the place of each unit in the loaded values.
 pub(super) struct LoadedBlock<'a> {
     block: &'a Block,
     /// The loaded values, grouped in runs that are contiguous in the source. Each value is one
     /// access. If runs are shifted, each value is instead 4 to 16 bytes that are combined from two
     /// accesses.
     runs: Vec<LoadedRun>,
-    /// The runs of the block in the destination. `units` has the source offset of each unit of a
-    /// run, counted from the run's first unit. All runs have the same offsets.
+    /// The contiguous runs of the block in the destination. `units` has, for each unit of a run,
+    /// its distance in the source from the first unit. All runs have the same distances.
     dst_runs: Vec<Run>,
     units: Vec<i64>,
-    /// True if each run is a single value, which is then named after the index of its run.
+    /// True if each run is a single value. The index of the run is then its name.
     are_single: bool,
     /// The expressions for the words of the destination, if units are narrower than a word.
     words: PackedWords,
@@ -41,12 +43,12 @@ struct LoadedRun {
     /// the first unit instead.
     first: i64,
     values: u64,
-    /// The number of accesses to load. If values are shifted and the last value ends in the next
-    /// access, this is one more than the number of values.
+    /// The number of accesses that are loaded. If values are shifted and the last value ends in the
+    /// next access, this is one more than the number of values.
     accesses: u64,
 }
 
-/// The variables of the generated code that locate a run which starts inside an access.
+/// The variables of the generated code for the start of a run, if runs start inside accesses.
 struct RunStart {
     /// True if accesses are wider than a word.
     is_wide: bool,
@@ -54,9 +56,8 @@ struct RunStart {
     /// `accesses` after this one.
     first: String,
     accesses: i64,
-    /// The name of the variable with the distance from the start of an access to the start of the
-    /// run inside it. The distance is in units if accesses are wider than a word, and in bits
-    /// otherwise.
+    /// The name of the variable with the distance from the start of that access to the run. The
+    /// distance is in units if accesses are wider than a word, and otherwise in bits.
     by: String,
 }
 
@@ -169,9 +170,10 @@ impl<'a> LoadedBlock<'a> {
         self.words.write(writer);
     }
 
-    /// Returns the runs, each with its index, in an order that suits the cache. Neighbouring blocks
-    /// of a row load some of the same accesses, but in different runs. In this order, such runs are
-    /// next to each other, so that an access is still in the cache when a second block loads it.
+    /// Returns the runs, each with its index, in the order in which they are loaded. Neighbouring
+    /// blocks of a row load some of the same accesses, but in different runs. In this order, such
+    /// runs are next to each other, so that an access is still in the cache when a second block
+    /// loads it.
     fn in_turns(&self, load: i64) -> Vec<(usize, &LoadedRun)> {
         let block_axis = self.block.axes()[self.block.outermost_of_run()];
         let next = block_axis.src_stride * signed(block_axis.steps) / load;

@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 use super::writer::Writer;
 use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
 
-/// Writes one function for each lookup. The function takes the values of those forms of the lookup
-/// that differ between positions as its arguments.
+/// Writes one function for each lookup. Its arguments are the affine expressions in the lookup
+/// whose values are not constant.
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     let mut called = BTreeSet::new();
     for (place, lookup) in nest.lookups().iter().enumerate() {
@@ -54,8 +54,8 @@ pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Returns the forms of a lookup whose values differ between positions, without duplicates. The
-/// function of the lookup takes their values as its arguments.
+/// Returns the affine expressions in a lookup whose values are not constant, without duplicates.
+/// They are the arguments of the function of the lookup.
 pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
     let mut forms: SmallVec<[&Affine; 4]> = SmallVec::new();
     for form in lookup.forms().filter(|form| form.as_constant().is_none()) {
@@ -105,14 +105,14 @@ fn literal(number: &Number) -> Option<String> {
 /// The state while the function of a lookup is being written.
 struct Function<'a> {
     lookup: &'a Lookup,
-    /// The texts of all helper functions for 64-bit integers that the code has called so far. They
-    /// have to be written too.
+    /// The texts of all helper functions for 64-bit integers that the code calls, which are written
+    /// after it.
     called: &'a mut BTreeSet<&'static str>,
 }
 
 impl Function<'_> {
-    /// Returns the expression for number `place` of the lookup: its variable, or a literal if it is
-    /// constant.
+    /// Returns the expression for the number with index `place` of the lookup: its variable, or a
+    /// literal if it is constant.
     fn name(&self, place: usize) -> String {
         literal(&self.lookup.numbers[place]).unwrap_or_else(|| format!("n{place}"))
     }

@@ -3,17 +3,21 @@
 //! The input is a [`Schedule`](crate::schedule::Schedule), which assigns a part of the copy to each
 //! invocation. The output is a [`Kernel`]: the text, the bindings, the dispatches, and a proof that
 //! no access leaves its buffer. Each kind of kernel has a file: `block` for copies, rows and
-//! transposes, `segments` for rows of several cases, and `gather` for everything else. The file
-//! `accessor` writes functions that other kernels call for single elements.
+//! transposes, `segments` for rows that consist of parts from several sources, and `gather` for
+//! everything else. The file `accessor` writes functions that other kernels call for single
+//! elements.
 //!
 //! Kernels are meant to be read by people. A name such as `a1_by4` tells its meaning, comments give
 //! shapes and strides, and the header repeats the nest. The text is written line by line, without
 //! templates, because a kernel has only a few dozen lines of a few kinds.
 //!
-//! The files use the words of [`schedule`](crate::schedule) and [`nest`](crate::nest): a *unit* is
-//! the data that one load or store of the nest moves, a *form* is an affine expression of loop
-//! counters, and a *lookup* is an integer that is computed at run time from the contents of a
-//! source. [`names`](crate::guide::names) has examples.
+//! The files use some words of [`schedule`](crate::schedule) and [`nest`](crate::nest). A *unit* is
+//! the data that one iteration of the nest copies: an element, a part of one, or a few contiguous
+//! ones. A *position* is the number of an iteration. A *guard* is a condition on the loop counters,
+//! and a *case* is the value that is written if some guards hold: a unit of a source, or constant
+//! bits. A *quotient* is an affine expression divided by a constant, and a *lookup* is an integer
+//! that is computed at run time from the contents of a source. [`names`](crate::guide::names) has
+//! examples.
 
 #[cfg(feature = "accessors")]
 mod accessor;

@@ -1,4 +1,5 @@
-//! [`PackPlan`]: the cheapest way to combine units of loaded words into destination words.
+//! [`PackPlan`]: the cheapest way to combine parts of loaded words into destination words. A part
+//! is called a *unit*: an element that is narrower than 32 bits.
 //!
 //! If elements are narrower than 32 bits, a kernel spends most of its operations on moving units
 //! between words. A plan uses the same method for all words of a block. It is the cheapest of three
@@ -20,7 +21,7 @@ pub(super) struct Word {
     pub(super) component: u64,
 }
 
-/// A unit in a word. `place` is the number of units below it in the word.
+/// A unit in a word. `place` is its index in the word, counted from the lowest bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) word: Word,
@@ -30,8 +31,9 @@ pub(super) struct Unit {
 /// The operation that combines two words into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Combine {
-    /// Alternates units of `bits` bits: `low` supplies the units at even places, and `high` those
-    /// at odd places. Before that, each word is shifted up by `low_by` or `high_by` units.
+    /// Alternates units of `bits` bits: the units at even indices come from `low`, and the units at
+    /// odd indices from `high`. Before that, each word is shifted up by `low_by` or `high_by`
+    /// units.
     Pairs { bits: u32, low_by: i32, high_by: i32 },
     /// Takes the low `bits` bits from the word `low`, starting at its bit `low_from`. Takes the
     /// bits above them from the word `high`, starting at its bit `high_from`.
@@ -93,7 +95,7 @@ impl CombinedWord {
     }
 }
 
-/// A word of the destination, as the work that remains to compute it.
+/// The work that remains to compute a word of the destination.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
     Units(Vec<Unit>),
@@ -227,10 +229,10 @@ impl PackPlan {
         self.goals = goals;
     }
 
-    /// Adds steps that collect the units at even places of each destination word in one word and
-    /// those at odd places in another, and interleave the two words. Returns `None` if this is
-    /// impossible, because the units for one of these words are at both even and odd places of the
-    /// loaded words.
+    /// Adds steps that collect, for each destination word, the units at even indices in one word
+    /// and the units at odd indices in another, and then interleave the two words. Returns `None`
+    /// if this is impossible, because the units for one of these two words are at both even and odd
+    /// indices of the loaded words.
     fn halves_first(&mut self, goals: Vec<Goal>, bits: u32) -> Option<()> {
         let mut sides = Vec::new();
         for goal in &goals {
@@ -270,8 +272,9 @@ impl PackPlan {
         Some(())
     }
 
-    /// Adds steps that compute these words, without duplicates. Returns the location of each word.
-    /// Words that are components of the same vectors share a step.
+    /// Adds steps that compute these words, without duplicates. Returns the value and the component
+    /// in which each word is then found. Words that are components of the same vectors share a
+    /// step.
     fn values(&mut self, made: impl Iterator<Item = CombinedWord>, bits: u32) -> Vec<Word> {
         let made: Vec<CombinedWord> = made.collect();
         let mut words: Vec<Word> = Vec::with_capacity(made.len());
@@ -336,7 +339,7 @@ impl PackPlan {
 /// of this pair in the word, counted in pairs.
 fn pair(low: Unit, high: Unit, bits: u32) -> (CombinedWord, u32) {
     let (i, j) = (low.place.cast_signed(), high.place.cast_signed());
-    // At least one of the two units keeps its place if possible, which saves a shift.
+    // At least one of the two units keeps its index if possible, which saves a shift.
     let place = if i % 2 != 0 && j % 2 != 0 { j / 2 } else { i / 2 };
     let combine = Combine::Pairs { bits, low_by: 2 * place - i, high_by: 2 * place + 1 - j };
     (CombinedWord { low: low.word, high: high.word, combine }, place.unsigned_abs())

@@ -1,4 +1,5 @@
-//! [`PackedWords`]: combines units of loaded words into destination words, and writes the WGSL.
+//! [`PackedWords`]: combines parts of loaded words into destination words, and writes the WGSL. A
+//! part is called a *unit*: an element that is narrower than 32 bits.
 //!
 //! Moving a single unit takes a shift and a mask. To save operations, units that are contiguous in
 //! the destination are first combined in pairs, all pairs of two words at once, and the results are
@@ -68,9 +69,9 @@ struct Insert {
 }
 
 impl PackedWords {
-    /// Plans the words of the destination, with units of `to_bits` bits, from loaded units of
-    /// `bits` bits. Wider units are truncated to their low bits. Narrower units are extended with
-    /// zeros.
+    /// Plans how words of the destination, with units of `to_bits` bits, are computed from loaded
+    /// units of `bits` bits. Wider units are truncated to their low bits. Narrower units are
+    /// extended with zeros.
     ///
     /// `given` lists the units of each word. A unit is the name of a loaded value, the number of
     /// words in that value, and the index of the unit in the value.
@@ -348,9 +349,10 @@ impl PackedWords {
     }
 }
 
-/// Returns, for each destination word, the common index of its units inside groups of `in_place`
-/// loaded units, or `None` if the units of some word have different indices. With a common index,
-/// whole groups can be combined first, and one mask then takes the units out of all groups.
+/// Returns, for each destination word, the index that all of its units have inside groups of
+/// `in_place` loaded units, or `None` if the units of some word have different indices. If the
+/// index is the same, whole groups can be combined first, and one mask then takes the units out of
+/// all groups.
 fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     let number = |units: &Vec<Unit>| {
         let first = units[0].place % in_place;
@@ -359,7 +361,7 @@ fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     words.iter().map(number).collect()
 }
 
-/// Returns a mask of the low `bits` bits in each group of `place` bits of a word.
+/// Returns a mask that contains the low `bits` bits of each group of `place` bits.
 fn every(bits: u32, place: u32) -> u32 {
     (0..32 / place).fold(0, |all, at| all | (u32::MAX >> (32 - bits)) << (at * place))
 }

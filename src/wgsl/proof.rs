@@ -2,7 +2,8 @@
 //!
 //! naga can add a check to every access. A kernel with a proof runs without these checks. Therefore
 //! every type from which a kernel is made has private fields: a kernel from a forged nest could
-//! write outside a buffer.
+//! write outside a buffer. A *unit* is the data that one iteration of the nest copies, such as an
+//! element.
 
 use std::fmt;
 
@@ -16,12 +17,12 @@ use crate::{
 
 /// The proof that every access of a kernel lies inside its binding, and that every loop ends.
 ///
-/// The reads are bounded by interval arithmetic over the loops of the nest: if the guards of a
-/// position hold, the position reads an element inside the tensor. The writes are bounded because
-/// the blocks, the accesses of rows, or the words cover the destination exactly. In an update in
-/// place, they are bounded by the same interval arithmetic as the reads. A kernel that
-/// keeps gaps reads a word of the destination only if it also writes that word. A runner may turn
-/// run-time checks off if it binds at least [`Binding::size_in_bytes`] bytes.
+/// The reads are bounded by interval arithmetic over the loops of the nest: if the guards of a read
+/// hold, its offset is inside the source. The writes are bounded because the blocks, the accesses
+/// of rows, or the words cover the destination exactly. In an update in place, they are bounded by
+/// the same interval arithmetic as the reads. A kernel that keeps gaps reads a word of the
+/// destination only if it also writes that word. A runner may turn run-time checks off if it binds
+/// at least [`Binding::size_in_bytes`] bytes.
 ///
 /// A proof belongs to one [`Kernel`](super::Kernel) and cannot be moved to another. Only stridec
 /// creates proofs, when it writes a kernel:
@@ -54,10 +55,10 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
     let image = nest.src_bytes().div_ceil(4).next_multiple_of(access).saturating_sub(1);
     if block.reads_more() {
         // This branch covers loads past the last unit of the block, which are clamped to the last
-        // access of the image.
+        // access of the source.
         image
     } else if block.is_shifted() {
-        // To shift a run into place, the block reads one more access, but none past the image.
+        // To shift a run into place, the block reads one more access, but none past the source.
         ((word / access + 2) * access - 1).min(image)
     } else {
         // The block reads up to the end of the access that contains its last unit.
@@ -231,9 +232,9 @@ fn last_word(unit: u64, bits: u32) -> u64 {
     ((unit + 1) * u64::from(bits)).div_ceil(32) - 1
 }
 
-/// Returns, for each source, the index of the last word that any position of the nest reads, as
-/// lowering proved it. An entry is `None` if the source is not read. The whole result is `None` if
-/// the last read of a source is unknown.
+/// Returns, for each source, the index of the last word that the nest reads, as lowering proved it.
+/// An entry is `None` if the source is not read. The whole result is `None` if the last read of a
+/// source is unknown.
 pub(super) fn last_words(nest: &CopyNest) -> Option<SmallVec<[Option<u64>; 1]>> {
     let sources = nest.sources().iter().enumerate();
     sources
@@ -245,9 +246,8 @@ pub(super) fn last_words(nest: &CopyNest) -> Option<SmallVec<[Option<u64>; 1]>> 
         .collect()
 }
 
-/// Returns the width, in bits, of the units in which the last read of a source is counted: the
-/// width of the integers that lookups load from the source, or otherwise the width of the nest's
-/// units.
+/// Returns the width of the units in which the last read of a source is counted, in bits: of the
+/// integers that lookups load from the source, or otherwise of the units that the nest copies.
 fn unit_bits(nest: &CopyNest, source: usize) -> u32 {
     nest.loaded_bits(source).unwrap_or(nest.src_bits())
 }

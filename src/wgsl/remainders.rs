@@ -1,22 +1,23 @@
-//! [`RemainderNames`]: writes offsets with quotients and remainders, as people write the offsets of
-//! tiles.
+//! [`RemainderNames`]: writes offsets in tiled layouts as people write them, with quotients and
+//! remainders.
 
 use smallvec::SmallVec;
 
 use super::form::{FormNames, joint};
 use crate::nest::{Affine, CopyNest, Quotient, Value, signed};
 
-/// Writes the forms of a nest with remainders: `d0 / 8u * 1024u + d0 % 8u` for `d0 + 1016·q0`.
+/// Writes the expressions of a nest with remainders: `d0 / 8u * 1024u + d0 % 8u` for `d0 +
+/// 1016·q0`.
 ///
 /// The two expressions are equal modulo 2^32. They could differ only if the dividend of the
-/// quotient `q0` overflowed, but a form uses a quotient only at positions at which its dividend is
+/// quotient `q0` overflowed, but an expression with a quotient is used only if its dividend is
 /// exact.
 pub(super) struct RemainderNames<'a> {
     /// The names of the axes.
     axes: SmallVec<[String; 8]>,
     quotients: &'a [Quotient],
-    /// The text of each quotient at its uses, if that text is as short as `d0 / 8u`. It is `None`
-    /// if the quotient has a variable.
+    /// The text of each quotient that is written out at every use, because it is as short as `d0 /
+    /// 8u`. `None` for a quotient that has a variable.
     inlined: Vec<Option<String>>,
 }
 
@@ -25,7 +26,7 @@ pub(super) struct RemainderNames<'a> {
 type Addend = (String, i64);
 
 impl<'a> RemainderNames<'a> {
-    /// Returns the writer for the forms of `nest`, whose axes have the names `axes`.
+    /// Returns the writer for the expressions of `nest`, whose axes have the names `axes`.
     pub(super) fn new(nest: &'a CopyNest, axes: SmallVec<[String; 8]>) -> Self {
         let mut names = Self { axes, quotients: nest.quotients(), inlined: Vec::new() };
         for Quotient { of, by } in nest.quotients() {
@@ -48,8 +49,8 @@ impl<'a> RemainderNames<'a> {
             && of.terms().iter().all(is_known)
     }
 
-    /// Returns the terms of a form, with remainders in place of quotients if possible. Terms with
-    /// large weights come first.
+    /// Returns the terms of an expression, with remainders in place of quotients if possible. Terms
+    /// with large weights come first.
     fn addends(&self, form: &Affine) -> Vec<Addend> {
         let mut rest = form.clone();
         let mut addends = Vec::new();

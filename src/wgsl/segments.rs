@@ -1,6 +1,10 @@
-//! Kernels for rows of the destination that several cases fill, as in a concatenation. Each row is
-//! cut into segments in which no guard changes. An invocation copies a part of each segment, in a
-//! loop.
+//! Kernels for a destination whose rows have parts from different sources, as in a concatenation of
+//! columns. The parts of a row are called segments, and an invocation copies a portion of each in a
+//! loop. For example, if 12 and 8 columns are concatenated, each row has the segments 0 to 11 and
+//! 12 to 19.
+//!
+//! An *access* is a load or store of 16 bytes. It moves one or more *units*: elements, parts of
+//! elements, or several elements that the nest copies as one.
 
 use super::{
     block::{access_unit_by_unit, with_offset},
@@ -16,7 +20,7 @@ use crate::{
     schedule::{RowSegment, RowSegments, source},
 };
 
-/// Writes a kernel in which each invocation copies a part of one row.
+/// Writes a kernel in which each invocation copies a portion of one row.
 pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     let nest = &rows.nest;
     let meetings = rows.meetings();
@@ -77,8 +81,9 @@ pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     });
 }
 
-/// Writes the code of the invocations for *meetings*, the accesses that two segments share. Their
-/// indices follow the indices of the invocations that copy rows.
+/// Writes the code for *meetings*, the accesses that contain the end of one segment and the start
+/// of the next. They have invocations of their own, whose indices follow the indices of the
+/// invocations that copy rows.
 fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     let (runs, count) = (rows.runs(), meetings.len());
     writer.block(format_args!("if run >= {runs}u"), |writer| {
@@ -100,14 +105,14 @@ fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     });
 }
 
-/// Writes the code that copies or fills one segment.
+/// A writer of the code that copies or fills one segment.
 struct SegmentWriter<'a> {
     rows: &'a RowSegments,
     names: &'a AxisNames,
     number: usize,
     segment: &'a RowSegment,
-    /// The range of accesses that lie entirely inside the segment, counted from the start of the
-    /// row: the first access and the end.
+    /// The accesses that lie entirely inside the segment, as a half-open range of their numbers in
+    /// the row.
     alone: (u64, u64),
 }
 
@@ -139,8 +144,9 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the expression for the first access of the segment in the invocation's group. A
-    /// group consists of the accesses of a row that `rows.lanes` invocations copy together.
+    /// Returns the expression for the access at which the loop over the segment starts. If several
+    /// groups of invocations share a row, each group copies only its own range of the row's
+    /// accesses.
     fn start(&self) -> String {
         match (self.rows.groups() > 1, self.alone.0) {
             (false, low) => format!("{low}u"),
@@ -149,9 +155,10 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the expression for the end of the segment's accesses in the invocation's group. If
-    /// `is_chosen` is true, the value is 0 in rows whose case does not take its value from `of`, so
-    /// that the loop for `of` does nothing in these rows.
+    /// Returns the expression for the access at which the loop over the segment ends. If
+    /// `is_chosen` is true, the source of the segment differs between rows, and the segment has a
+    /// loop for each source `of`. The value is then 0 in rows that read another source, so that
+    /// this loop does nothing there.
     fn stop(&self, writer: &mut Writer, of: Option<usize>, is_chosen: bool) -> String {
         let Self { rows, number, alone: (_, high), .. } = *self;
         let stop = match (rows.groups() > 1, high == rows.accesses) {
@@ -178,14 +185,15 @@ impl SegmentWriter<'_> {
         name
     }
 
-    /// Returns a form with the innermost axis replaced by the first unit of the segment.
+    /// Returns the value that an affine expression has at the first unit of the segment.
     fn at_first(&self, form: &Affine) -> Affine {
         let inner = Value::Axis(self.rows.nest.extents().len() - 1);
         form.substituted(inner, &Affine::constant(self.segment.first.cast_signed()))
     }
 
-    /// Writes the code that finds the case of this segment that applies to the row, and the offset
-    /// in the source at which the case reads.
+    /// Writes the code that finds the source of this segment in the row of the invocation, and the
+    /// offset at which the row reads it. These are the variables `way…`, the number of the case
+    /// that applies, and `read…`.
     fn choose(&self, writer: &mut Writer, cases: &[Case]) {
         let number = self.number;
         writer.line(format_args!("var way{number} = {}u;", cases.len() - 1));
@@ -206,9 +214,9 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes the stores of one loop iteration, in which an invocation copies `rows.width`
-    /// accesses. `value(n)` returns the value for access `at + n` of the row. Accesses past the end
-    /// of the segment are not stored.
+    /// Writes the `rows.width` stores of one loop iteration. `value(n)` returns the expression that
+    /// is stored to access `at + n` of the row. Stores past the end of the segment are left out or
+    /// skipped.
     fn stores(&self, writer: &mut Writer, stop: &str, value: impl Fn(u64) -> String) {
         let Self { rows, alone: (low, high), .. } = *self;
         let is_whole = |access: u64| access.is_multiple_of(rows.width);
@@ -257,8 +265,8 @@ impl SegmentWriter<'_> {
         });
     }
 
-    /// Writes the body of the loop that fills the segment with constant bits. If the cases have
-    /// different bits, the code selects them by the case of the row.
+    /// Writes the body of the loop that fills the segment with constant bits, which may differ
+    /// between rows.
     fn fill(&self, writer: &mut Writer, stop: &str) {
         let bits = self.rows.nest.dst_bits();
         let of = |take: &CaseValue| match take {

@@ -1,5 +1,5 @@
-//! Kernels in which an invocation finds the case of a row once, and copies a part of the row in a
-//! loop.
+//! Kernels in which an invocation finds the source of a row once, and then copies a part of the row
+//! in a loop, as in `table[ids]`.
 
 use super::{
     cases::{RowLoop, decide},

@@ -1,4 +1,4 @@
-//! WGSL types, literals and components for units of 1 to 128 bits. WGSL itself has only 32-bit
+//! WGSL types, literals and components for values of 1 to 128 bits. WGSL itself has only 32-bit
 //! words and vectors of them.
 
 /// Returns the unsigned WGSL type for `bits` bits, which has one, two or four words.
@@ -45,8 +45,8 @@ fn index(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
 
-/// Returns an expression that sign-extends each unit in `word` from `bits` to `to_bits` bits. The
-/// upper `to_bits - bits` bits of each unit must be zero.
+/// Returns an expression that sign-extends each integer in `word` from `bits` to `to_bits` bits.
+/// Each integer has room for `to_bits` bits, and the upper ones must be zero.
 pub(super) fn sign_extended(word: &str, bits: u32, to_bits: u32) -> String {
     let signs = repeated(1 << (bits - 1), to_bits, 32);
     // For example, from 4 to 8 bits: a sign at bit 3 times 2 + 4 + 8 + 16 sets bits 4 to 7.

@@ -1,8 +1,9 @@
-//! The map from the elements of a destination to the elements of the source that are copied there.
+//! Windows, which say which element of a source is copied to each element of a destination.
 //!
-//! A [`Window`] maps indices to indices and is independent of memory layouts. For a relayout, it
-//! maps each index to itself; for a slice, it adds a start and a step in each dimension. The
-//! layouts of source and destination are described in [`stride`](crate::stride).
+//! A [`Window`] maps the indices of the destination to indices of the source, and is independent of
+//! memory layouts. In a relayout, each index is mapped to itself. In a slice, there is a start and
+//! a step for each dimension. The layouts of source and destination are described in
+//! [`stride`](crate::stride).
 
 mod slice;
 #[allow(clippy::module_inception)]

@@ -1,4 +1,4 @@
-//! [`Slice`]: DirectML's SLICE1 operator. No public interface has a more general slice: XLA's
+//! [`Slice`]: DirectML's SLICE1 operator, the most general slice of any public interface. XLA's
 //! `kSlice` and `kReverse` are special cases of it.
 
 use super::{Window, WindowDimension, WindowError};

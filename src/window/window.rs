@@ -115,7 +115,7 @@ impl Window {
         self.dimensions.iter().map(WindowDimension::extent)
     }
 
-    /// Adds a dimension inside all others, along which each index is copied to the same index.
+    /// Adds an innermost dimension, along which each index is copied to the same index.
     #[must_use]
     pub(crate) fn with_inner_dimension(&self, extent: u64) -> Self {
         let mut dimensions = self.dimensions.clone();

@@ -28,7 +28,8 @@ pub fn has_layout(shape: &Shape) -> bool {
         || shape.element_type().bits().is_none() && shape.tuple_shapes().iter().all(has_layout)
 }
 
-/// Returns the logical dimension at `place`, counted from the most major one, like XLA's `Major`.
+/// Returns the logical dimension that is number `place` in memory, counted from the most major one,
+/// like XLA's `Major`.
 ///
 /// # Errors
 ///
@@ -38,7 +39,8 @@ pub fn major(layout: &Layout, place: i64) -> Result<usize, ShapeError> {
     Ok(layout.minor_to_major[rank - 1 - dimension_number(place, rank)?])
 }
 
-/// Returns the logical dimension at `place`, counted from the most minor one, like XLA's `Minor`.
+/// Returns the logical dimension that is number `place` in memory, counted from the most minor one,
+/// like XLA's `Minor`.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Accessors on the GPU: a kernel calls the functions at every coordinate, and finds the elements
-//! that the oracle finds.
+//! Accessors on the GPU. A kernel calls the functions at every coordinate, and the results are
+//! compared with the oracle, which moves elements one by one.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ use super::{
     },
 };
 
-/// A kernel of one invocation for each element of an array. The lines of `body` may use the
-/// coordinates `index` and the number `at` of the element.
+/// Returns a kernel with one invocation for each element of an array. The lines of `body` may use
+/// the coordinates `index` and the number `at` of the element.
 fn kernel(declared: &str, bindings: &[(&str, bool)], extents: &[u64], body: &str) -> String {
     let digit = |(dimension, extent): (usize, &u64)| {
         format!("    let d{dimension} = rest % {extent}u;\n    rest /= {extent}u;\n")
@@ -128,7 +128,8 @@ fn run(
     readback.get_mapped_range(..).unwrap().to_vec()
 }
 
-/// The lines that write the value `bits` of `words` words to `out`, after `before` other words.
+/// Returns the lines that write `value`, which has `words` words, to `out` after `before` other
+/// words.
 fn put(value: &str, words: u32, before: u32) -> String {
     let stride = words + before;
     let letters = if words == 1 { vec![""] } else { vec![".x", ".y", ".z", ".w"] };
@@ -144,7 +145,7 @@ fn index(extents: &[u64]) -> String {
     coordinates.join(", ")
 }
 
-/// The dense, row-major array of the same elements.
+/// Returns the dense, row-major array of the same elements.
 fn dense(of: &StrideDescriptor) -> StrideDescriptor {
     let mut strides = vec![1_i64; of.rank()];
     for dimension in (1..of.rank()).rev() {
@@ -155,7 +156,7 @@ fn dense(of: &StrideDescriptor) -> StrideDescriptor {
     StrideDescriptor::strided(of.element_type(), bits, of.sizes(), &strides, 0).unwrap()
 }
 
-/// The bits of element `at` of a dense image, as words.
+/// Returns the bits of element `at` of a dense array, as words.
 fn element(image: &[u8], bits: u32, at: usize) -> Vec<u32> {
     let bit = |n: usize| u32::from(image[n / 8] >> (n % 8) & 1);
     let width = bits as usize;

@@ -38,8 +38,8 @@ fn modules_that_convert_are_exact() {
     }
 }
 
-/// All values of types of at most 16 bits, and special and random values of the others, from every
-/// type to every other.
+/// Converts from every type to every other: all values of types of at most 16 bits, and special and
+/// random values of the others.
 #[test]
 fn every_pair_of_types() {
     let Some(gpu) = gpu("every pair of types") else { return };

@@ -9,7 +9,8 @@ use stridec::{
 
 use super::support::gpu::gpu;
 
-/// Nine parameters side by side, more than a kernel binds, and the first one turned.
+/// Returns a program that concatenates nine parameters, more than a kernel can bind, and transposes
+/// the last one.
 fn program() -> Program {
     let parameters: Vec<String> =
         (0..9).map(|n| format!("p{n} = u8[3,{}] parameter({n})\n", n + 1)).collect();

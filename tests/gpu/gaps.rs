@@ -1,5 +1,5 @@
-//! Destinations that live on, on the GPU: equal to the oracle, also in parts and on the caller's
-//! buffers.
+//! Copies on the GPU that keep the contents of the destination between elements. They are compared
+//! with the oracle, also in parts and on the caller's buffers.
 
 use stridec::{
     Operation, Target,
@@ -50,7 +50,7 @@ fn random_operations_keep_every_other_bit() {
     assert!(ran >= cases / 10 * 8 && parts > 0, "{ran} of {cases}, {parts} parts");
 }
 
-/// A row of a cache that stays on the device: the kernel writes into the caller's buffer.
+/// Updates one row of a cache that stays in the caller's buffer on the device.
 #[test]
 fn a_row_of_a_buffer_on_the_device() {
     let Some(gpu) = gpu("a_row_of_a_buffer_on_the_device") else { return };

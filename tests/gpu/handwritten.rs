@@ -7,7 +7,7 @@ use stridec::{
 };
 use wgpu::BufferUsages;
 
-/// A kernel over two arrays of `words` words each.
+/// Returns a kernel with this body, on two arrays of `words` words each.
 pub(crate) fn kernel(words: u64, workgroups: &[[u32; 3]], body: &str) -> Kernel {
     let wgsl = format!(
         "@group(0) @binding(0) var<storage, read> source: array<u32>;
@@ -40,13 +40,13 @@ pub(crate) fn with(kernel: Kernel, change: impl FnOnce(&mut KernelParts)) -> Ker
     Kernel::from_parts(parts)
 }
 
-/// Copies `words` words, an invocation each.
+/// Returns a kernel that copies `words` words, one in each invocation.
 pub(crate) fn identity(words: u32) -> Kernel {
     let body = format!("if id.x < {words}u {{ destination[id.x] = source[id.x]; }}");
     kernel(words.into(), &[[words.div_ceil(64), 1, 1]], &body)
 }
 
-/// Bytes that differ from place to place.
+/// Returns bytes that differ from their neighbours.
 pub(crate) fn pattern(bytes: u64) -> Vec<u8> {
     (0..bytes).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }
@@ -55,7 +55,7 @@ pub(crate) fn bytes_of(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// A buffer that an embedder creates.
+/// Creates a buffer as an embedder would.
 pub(crate) fn buffer(gpu: &Gpu, size: u64, usage: BufferUsages) -> wgpu::Buffer {
     let label = None;
     gpu.device().create_buffer(&wgpu::BufferDescriptor {
@@ -66,7 +66,7 @@ pub(crate) fn buffer(gpu: &Gpu, size: u64, usage: BufferUsages) -> wgpu::Buffer 
     })
 }
 
-/// A range of a buffer; up to its end, if `size` is 0.
+/// Returns a range of a buffer. If `size` is 0, the range extends to the end of the buffer.
 pub(crate) fn part(buffer: &wgpu::Buffer, offset: u64, size: u64) -> wgpu::BufferBinding<'_> {
     wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) }
 }

@@ -1,4 +1,4 @@
-//! The GPU against the host: the same bytes, kernel by kernel.
+//! Compares the GPU with the host, byte by byte, on random operations.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -22,27 +22,27 @@ fn random_operations() {
     check_all("random_operations", 3, Duration::from_secs(40), random::operation);
 }
 
-/// Pairs of layouts of one shape, some of them with tilings on both sides.
+/// Relayouts between random layouts of one shape, some of them tiled on both sides.
 #[test]
 fn random_relayouts() {
     check_all("random_relayouts", 5, Duration::from_secs(20), random::relayout);
 }
 
-/// Padded dimensions under tiles, whose value fills the padding of the tiles.
+/// Layouts with padded dimensions and tiles. The padding value also fills the padding of the tiles.
 #[test]
 fn random_tiles_of_padded_dimensions() {
     let time = Duration::from_secs(10);
     check_all("random_tiles_of_padded_dimensions", 9, time, random::padded_tiles);
 }
 
-/// Channels, odd extents and pitches, steps in both directions: operations that are compiled to
-/// blocks.
+/// Operations that are compiled to blocks: with channels, odd extents, padded rows, and slices in
+/// both directions.
 #[test]
 fn random_runs() {
     check_all("random_runs", 7, Duration::from_secs(40), random::runs);
 }
 
-/// Runs distinct kernels for a time, or `STRIDEC_CASES` of them.
+/// Runs different kernels until `time` is over, or `STRIDEC_CASES` of them.
 fn check_all(name: &str, seed: u64, time: Duration, make: impl Fn(&mut Random) -> Operation) {
     let Some(gpu) = gpu(name) else { return };
     let mut random = Random(seed);
@@ -83,7 +83,7 @@ fn check_all(name: &str, seed: u64, time: Duration, make: impl Fn(&mut Random) -
     assert!(texts.len() > 100);
 }
 
-/// The text of a kernel without comments.
+/// Returns the text of a kernel without comments.
 fn code(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end()).collect()
 }

@@ -1,5 +1,5 @@
-//! Everything that runs on a GPU, against the host: random and named operations, copies in parts,
-//! programs, accessors, kernels written by hand, and errors.
+//! Tests of everything that runs on a GPU: random and named operations, copies in parts, programs,
+//! accessors, kernels written by hand, and errors. Results are compared with the host.
 //!
 //! Without a GPU the tests say that they are skipped; with `STRIDEC_REQUIRE_GPU=1` they fail
 //! instead.

@@ -18,7 +18,7 @@ use super::support::{
     random::{self, Random},
 };
 
-/// Runs an operation on both, and compares every byte. Returns the kernel.
+/// Runs an operation on the GPU and on the host, and compares every byte. Returns the kernel.
 fn check(gpu: &Gpu, operation: &Operation, target: &Target) -> Kernel {
     let kernel = operation.compile(target).unwrap();
     let image = Random(kernel.source_bytes).bytes(kernel.source_bytes);
@@ -38,7 +38,7 @@ fn targets() -> [Target; 2] {
     [Target::webgpu(), Target::webgpu_cpu()]
 }
 
-/// The operations of the command line's three examples.
+/// Runs the operations of the command line's three examples.
 #[test]
 fn the_three_examples() {
     let Some(gpu) = gpu("the_three_examples") else { return };
@@ -54,7 +54,7 @@ fn the_three_examples() {
     }
 }
 
-/// The everyday shapes at full size, with the kernels for a GPU on any device.
+/// Runs the everyday shapes at full size. The kernels are compiled for a GPU, whatever the device.
 #[test]
 fn everyday_shapes() {
     let Some(gpu) = gpu("everyday_shapes") else { return };
@@ -67,11 +67,11 @@ fn everyday_shapes() {
             wide += usize::from(sizes.zip(images).any(|(size, bytes)| size >= bytes + 4));
         }
     }
-    // Accesses of 16 bytes that pass the end of an image.
+    // Some accesses of 16 bytes extend past the end of a tensor.
     assert!(wide >= 4, "{wide}");
 }
 
-/// Every type that has elements: transposed, padded, tiled, and packed if its layout can say so.
+/// Transposes every element type, from and to padded, tiled and packed layouts.
 #[test]
 fn every_element_type() {
     let Some(gpu) = gpu("every_element_type") else { return };
@@ -101,7 +101,8 @@ fn every_element_type() {
     assert_eq!(types, 32);
 }
 
-/// Targets with few workgroups in a dimension: kernels run in 2-D and 3-D dispatches.
+/// Runs kernels in dispatches of two and three dimensions, for targets with few workgroups in a
+/// dimension.
 #[test]
 fn dispatches_of_two_and_three_dimensions() {
     let Some(gpu) = gpu("dispatches_of_two_and_three_dimensions") else { return };
@@ -127,7 +128,7 @@ fn dispatches_of_two_and_three_dimensions() {
     assert!(of(2) >= 3 && of(3) >= 2, "{seen:?}");
 }
 
-/// No element moves: nothing is dispatched, and the result is an empty image.
+/// Runs an operation without elements. Nothing is dispatched, and the result is empty.
 #[test]
 fn an_empty_operation_runs() {
     let Some(gpu) = gpu("an_empty_operation_runs") else { return };

@@ -1,4 +1,5 @@
-//! Copies past a target's limits: in parts on the GPU, compared with the host byte by byte.
+//! Copies that exceed a target's limits and run in parts on the GPU. The results are compared with
+//! the host.
 
 use std::time::{Duration, Instant};
 
@@ -18,14 +19,14 @@ use super::support::{
     scope::{cases, given_cases},
 };
 
-/// A target that binds at most `bytes`.
+/// Returns the target with bindings of at most `bytes` bytes.
 fn small(mut target: Target, bytes: u64) -> Target {
     target.max_storage_buffer_binding_size = bytes;
     target
 }
 
-/// Runs in parts and on the host, and returns the number of parts; the progress must go up to the
-/// end.
+/// Runs a copy in parts and on the host, and returns the number of parts. Checks that the progress
+/// ends at the size of the destination.
 fn check(gpu: &stridec::gpu::Gpu, nest: &CopyNest, target: &Target, image: &[u8]) -> u64 {
     let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes()).unwrap()];
     host::run(nest, image, &mut expected).unwrap();
@@ -41,7 +42,8 @@ fn check(gpu: &stridec::gpu::Gpu, nest: &CopyNest, target: &Target, image: &[u8]
     parts
 }
 
-/// Random operations for twenty seconds, or `STRIDEC_CASES` of them, in parts of 64 bytes and more.
+/// Runs random operations in parts of 64 bytes and more, for twenty seconds or `STRIDEC_CASES` of
+/// them.
 #[test]
 fn random_operations() {
     let Some(gpu) = gpu("random_operations") else { return };
@@ -58,7 +60,7 @@ fn random_operations() {
             continue;
         };
         let target = random.pick(&[Target::webgpu as fn() -> Target, Target::webgpu_cpu])();
-        // At most a dozen parts: each new form of them is compiled.
+        // Use at most a dozen parts, because each different nest among them is compiled.
         let bytes = random.pick(&[64, 128, 256, 1024, 4096]).max(nest.dst_bytes() / 6);
         let image = random.bytes(nest.src_bytes());
         parts += check(&gpu, &nest, &small(target, bytes), &image);
@@ -68,7 +70,7 @@ fn random_operations() {
     assert!(parts > ran && ran > 20, "{ran} operations in {parts} parts");
 }
 
-/// Relayouts between two element types, in parts.
+/// Runs relayouts between two element types in parts.
 #[test]
 fn random_conversions() {
     let Some(gpu) = gpu("random conversions in parts") else { return };
@@ -84,7 +86,8 @@ fn random_conversions() {
     assert!(parts > count, "{parts}");
 }
 
-/// Tensors past the 128 MiB that the standard lets a kernel bind, as in `stridec run`.
+/// Runs tensors of more than 128 MiB, the size that the WebGPU standard lets every kernel bind, as
+/// `stridec run` does.
 #[test]
 fn tensors_past_a_binding() {
     let Some(gpu) = gpu("tensors_past_a_binding") else { return };
@@ -105,7 +108,7 @@ fn tensors_past_a_binding() {
         let gpu = gpu.clone().with_cache_capacity(64);
         let parts = check(&gpu, nest, &target, &image);
         eprintln!("{from}: {parts} parts, {:?} with the host's run", start.elapsed());
-        // Parts of one form share a kernel, and all parts but the last have one form.
+        // Parts with equal nests share a kernel, and only the nest of the last part differs.
         let kernels = gpu.cache().len();
         assert!((16..32).contains(&parts) && kernels <= 2, "{kernels} kernels for {parts} parts");
     }
@@ -128,7 +131,7 @@ fn what_no_part_fits_is_refused() {
     assert!(error.is_beyond_limits() && Error::from(error).kind() == ErrorKind::Unsupported);
     let error = run(&[0; 47], Target::webgpu());
     assert_eq!(error, GpuError::ImageSize { operand: Operand::Source(0), given: 47, expected: 48 });
-    // Nothing moves, and nothing is refused.
+    // A copy without elements is not refused.
     let empty = relayout("f64[0,3]", "f64[0,3]{0,1}");
     gpu.run_in_parts(empty.nest(), &Target::webgpu(), &[], &mut [], |_| panic!("no part")).unwrap();
 }

@@ -39,8 +39,8 @@ fn programs_of_several_kernels() {
     }
 }
 
-/// Elements below a byte that are put together and taken apart, padded and joined with others, as
-/// on the host.
+/// Elements below a byte that are joined to wider elements, divided, padded and concatenated.
+/// Results are compared with the host.
 #[test]
 fn bits_of_elements_below_a_byte() {
     let Some(gpu) = gpu("elements below a byte on the GPU") else { return };
@@ -81,8 +81,8 @@ fn bits_of_elements_below_a_byte() {
     }
 }
 
-/// Programs that compute results in the buffers of parameters. Elsewhere, each kernel is the one
-/// whose writes `tests/it/checker/` judges.
+/// Programs that compute results in the buffers of parameters. The results are compared here;
+/// `tests/it/checker/` checks the writes of each kernel.
 #[test]
 fn programs_in_place() {
     let Some(gpu) = gpu("programs in place") else { return };
@@ -124,7 +124,8 @@ fn programs_in_place() {
     assert!(honoured > 110, "{honoured}");
 }
 
-/// Random programs in place give what the host gives, which is compared with the interpreter.
+/// Random programs in place give the same bytes as on the host, which are compared with the
+/// interpreter elsewhere.
 #[test]
 fn random_programs_in_place() {
     let Some(gpu) = gpu("random programs in place") else { return };

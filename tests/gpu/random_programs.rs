@@ -1,4 +1,4 @@
-//! Random programs on the GPU, against an interpreter of HLO.
+//! Random programs on the GPU, compared with an interpreter of HLO.
 
 use std::{collections::BTreeSet, sync::Mutex};
 
@@ -15,8 +15,8 @@ use super::support::{
     scope,
 };
 
-/// Empty tiles of the result, which a quotient tells, are decided before the padding of the
-/// program, which the axes tell and which is cheaper to test.
+/// Padding in the tiles of the result is tested before the padding of the program, although the
+/// first test needs a division and the second one does not.
 #[test]
 fn empty_tiles_come_before_padding() {
     let Some(gpu) = gpu("tiles and padding on the GPU") else { return };

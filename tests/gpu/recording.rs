@@ -21,14 +21,14 @@ fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap()
 }
 
-/// Returns the target of a device, with sources that may be in the destination's buffer.
+/// Returns the target of a device, with sources that may be in the same buffer as the destination.
 fn read_write(gpu: &Gpu) -> Target {
     let mut target = gpu.limits().target("pool");
     target.read_write_sources = true;
     target
 }
 
-/// Reads a whole buffer after the commands of `encoder`.
+/// Submits the commands of `encoder`, and returns the contents of a buffer after them.
 fn finish(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, source: &wgpu::Buffer) -> Vec<u8> {
     let readback = buffer(gpu, source.size(), BufferUsages::MAP_READ | BufferUsages::COPY_DST);
     encoder.copy_buffer_to_buffer(source, 0, &readback, 0, source.size());
@@ -42,8 +42,8 @@ fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
     gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
 }
 
-/// The buffers of a program in one pool: parameters, results and scratch, at random offsets and
-/// with bytes between them that nothing may write.
+/// A buffer that holds the parameters, results and scratch buffers of a program, at random offsets.
+/// The bytes between them must not be written.
 struct Pool {
     buffer: wgpu::Buffer,
     bytes: Vec<u8>,
@@ -60,7 +60,7 @@ impl Pool {
         let alignment = u64::from(gpu.limits().min_storage_buffer_offset_alignment);
         let mut end = 0;
         let mut ranges = vec![(0, 0); sizes.len()];
-        // The pool has its own order.
+        // The buffers are in the pool in random order.
         for at in random.permutation(sizes.len()) {
             let start = (end + random.below(40)).next_multiple_of(alignment);
             ranges[at] = (start, sizes[at]);
@@ -80,7 +80,7 @@ impl Pool {
         self.ranges.iter().map(|&(offset, size)| part(&self.buffer, offset, size)).collect()
     }
 
-    /// Checks that the results are as expected, and that bytes outside of results and scratch
+    /// Checks that the results are as expected, and that all bytes except results and scratch
     /// buffers are unchanged.
     fn check(&self, program: &Program, read: &[u8], expected: &[Vec<u8>]) {
         let (parameters, results) = (program.parameters().len(), program.results().len());
@@ -88,7 +88,7 @@ impl Pool {
         for (number, image) in expected.iter().enumerate() {
             let start = to_usize(self.ranges[parameters + number].0);
             wanted[start..][..image.len()].copy_from_slice(image);
-            // The last word of an image is written as a whole.
+            // The last word of a result is written as a whole.
             let tail = start + image.len()..start + image.len().next_multiple_of(4);
             wanted[tail.clone()].copy_from_slice(&read[tail]);
         }
@@ -130,7 +130,7 @@ fn modules() -> Vec<(Module, Vec<Vec<u8>>)> {
 }
 
 /// One buffer holds parameters, results and scratch buffers. The program is recorded twice: in an
-/// encoder, and in a compute pass that is open.
+/// encoder, and in an open compute pass.
 #[test]
 fn programs_are_recorded_on_one_pool() {
     let Some(gpu) = gpu("programs_are_recorded_on_one_pool") else { return };
@@ -156,7 +156,7 @@ fn programs_are_recorded_on_one_pool() {
     assert!(scratch > 2, "{scratch} scratch buffers");
 }
 
-/// A recording is replayed with other bytes in the same buffers.
+/// A recording is used again with other bytes in the same buffers.
 #[test]
 fn a_recording_is_recorded_again() {
     let Some(gpu) = gpu("a_recording_is_recorded_again") else { return };
@@ -196,7 +196,8 @@ fn ranges_that_a_program_cannot_use_are_refused() {
     };
     let missing = refused(&program, &|ranges| ranges.truncate(4));
     assert!(matches!(missing, GpuError::RangeCount { given: 4, expected: 5, .. }), "{missing}");
-    // A result over a parameter, over another result, too small, at an odd offset.
+    // A result that overlaps a parameter, one that overlaps another result, one that is too small,
+    // and one at an odd offset.
     for (number, change) in [
         (0, (|ranges| ranges[2].offset = ranges[0].offset) as fn(&mut [wgpu::BufferBinding<'_>])),
         (2, |ranges| ranges[4].offset = ranges[3].offset),
@@ -212,7 +213,7 @@ fn ranges_that_a_program_cannot_use_are_refused() {
     assert!(matches!(error, GpuError::SameBuffer { .. }), "{error}");
 }
 
-/// One kernel on ranges of one buffer that are apart, and on ranges that are not.
+/// A kernel on ranges of one buffer that do not overlap, and on ranges that do.
 #[test]
 fn a_kernel_reads_and_writes_parts_of_one_buffer() {
     let Some(gpu) = gpu("a_kernel_reads_and_writes_parts") else { return };
@@ -238,7 +239,8 @@ fn a_kernel_reads_and_writes_parts_of_one_buffer() {
     assert!(matches!(error, GpuError::RangeCount { given: 1, expected: 2, .. }), "{error}");
 }
 
-/// The names of modules and the types of arrays are in comments only.
+/// Kernels that differ only in the names of modules and the types of arrays, which are in comments,
+/// share a pipeline.
 #[test]
 fn equal_kernels_with_other_names_share_a_pipeline() {
     let Some(opened) = gpu("equal_kernels_with_other_names") else { return };
@@ -258,7 +260,7 @@ fn equal_kernels_with_other_names_share_a_pipeline() {
         assert_eq!(gpu.run_program(&program, &[&source]).unwrap(), expected);
         assert_eq!(gpu.cache().len(), 1);
 
-        // Without its proof, the same kernel has run-time checks, and a pipeline of its own.
+        // Without its proof, the same kernel has run-time checks and therefore another pipeline.
         if number == 11 {
             let unproved = Kernel::from_parts(program.kernels()[0].clone().into_parts());
             assert_ne!(unproved.key(), program.kernels()[0].key());

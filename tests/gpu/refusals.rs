@@ -1,4 +1,4 @@
-//! Refusals, each with its error.
+//! Invalid calls, each with the error that it returns.
 
 use stridec::gpu::{DeviceType, Gpu, GpuError};
 use stridec::nest::Operand;
@@ -65,7 +65,7 @@ fn shaders_that_do_not_compile_are_typed_errors() {
         with(good.clone(), |kernel| kernel.wgsl = "this is no shader".to_owned()),
         with(good.clone(), |kernel| kernel.wgsl = good.wgsl.replace("source[id.x]", "1.5")),
         with(good.clone(), |kernel| kernel.entry_point = "missing".to_owned()),
-        // A binding that the layout lacks.
+        // The text uses a binding that the layout lacks.
         with(good.clone(), |kernel| kernel.wgsl = good.wgsl.replace("@binding(0)", "@binding(7)")),
     ];
     let gpu = gpu.as_ref().clone().with_cache_capacity(8);
@@ -154,7 +154,7 @@ fn ranges_that_cannot_be_bound_are_refused() {
         encode(part(&one, 0, 0), part(&two, 0, 36)),
         GpuError::BufferTooSmall { operand: Operand::Destination, given: 36, needed: 40 }
     );
-    // A range past its buffer's end, although it is long enough by itself.
+    // The range has enough bytes, but extends past the end of its buffer.
     assert_eq!(
         encode(part(&one, 1024, 4096), part(&two, 0, 0)),
         GpuError::BufferTooSmall { operand: Operand::Source(0), given: 0, needed: 40 }
@@ -207,7 +207,7 @@ fn a_device_that_is_gone_is_a_typed_error() {
     lost(gpu.run(&kernel, &[1; 16], &mut [0; 16]));
 }
 
-/// A device whose owner asked for less than the standard guarantees.
+/// Opens a device with lower limits than the standard guarantees, as its owner may request.
 fn device_with_low_limits() -> Gpu {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
@@ -253,7 +253,7 @@ fn a_nest_beyond_the_device_runs_in_parts() {
     assert!(run(300, 400) > 1, "an image of 240,000 bytes past bindings of 65,536");
 }
 
-/// A device whose owner requested less than the kernel's target has.
+/// A device with lower limits than the target of the kernel.
 #[test]
 fn a_device_with_lower_limits_than_the_target_is_a_typed_error() {
     if gpu("a_device_with_lower_limits").is_none() {
@@ -278,7 +278,7 @@ fn a_device_with_lower_limits_than_the_target_is_a_typed_error() {
     let small = invocations(64);
     assert_eq!(refused("f32[40000]", &small), 1 << 16);
     assert_eq!(refused("f32[4000]", &invocations(1)), 100);
-    // An operation that fits is run.
+    // An operation within these limits runs.
     let side: Tensor = "f32[64]".parse().unwrap();
     let kernel = Operation::relayout(side.clone(), side).unwrap().compile(&small).unwrap();
     let mut destination = [0; 256];
@@ -286,7 +286,7 @@ fn a_device_with_lower_limits_than_the_target_is_a_typed_error() {
     assert_eq!(destination, [7; 256]);
 }
 
-/// A separate process for this test, with so little memory that a few large buffers exhaust it.
+/// Runs in a separate process, with so little memory that a few large buffers exhaust it.
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_that_runs_out_is_a_typed_error() {
@@ -311,7 +311,8 @@ fn memory_that_runs_out_is_a_typed_error() {
         assert_eq!(destination, [3; 16]);
         return;
     }
-    // The limit below is one of the process, which counts the memory of software drivers only.
+    // The limit applies to the memory of the process, which includes the buffers of software
+    // drivers only.
     let is_limited = |gpu: &Gpu| gpu.backend() == "vulkan" && gpu.device_type() == DeviceType::Cpu;
     if gpu("memory_that_runs_out").is_none_or(|gpu| !is_limited(&gpu)) {
         return;
@@ -346,7 +347,7 @@ fn a_wait_past_its_timeout_is_a_typed_error() {
         // A software OpenGL driver does all the work inside the submission.
         Ok(()) => assert_eq!(gpu.backend(), "gl"),
     }
-    // The device keeps working: with a longer wait it is in order.
+    // The device still works if the timeout is longer.
     let gpu = gpu.with_timeout(std::time::Duration::from_secs(120));
     gpu.dispatch(&kernel, &source, &destination).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Runs that succeed, with their results.
+//! Runs that succeed. Their results are checked.
 
 use stridec::gpu::{Adapters, Gpu};
 use stridec::wgsl::Kernel;
@@ -23,7 +23,8 @@ fn identity_copies_every_word() {
 #[test]
 fn images_that_end_inside_a_word_are_read_and_written_to_their_last_byte() {
     let Some(gpu) = gpu("images_that_end_inside_a_word") else { return };
-    // A longer run first, so that the buffers kept from it hold other bytes past these images.
+    // Run a longer kernel first, so that the buffers that are kept from it have other bytes after
+    // the end of these tensors.
     let long = identity(16);
     gpu.run(&long, &[0xff; 64], &mut [0; 64]).unwrap();
     for bytes in 57..=60 {
@@ -34,7 +35,7 @@ fn images_that_end_inside_a_word_are_read_and_written_to_their_last_byte() {
         padded.resize(60, 0);
         assert_eq!(destination, padded, "the source's last word is filled with zeros");
 
-        // So are whole words that the kernel binds past the image.
+        // The kernel also binds whole words after the end of the source, which must be zero.
         gpu.run(&long, &[0xff; 64], &mut [0; 64]).unwrap();
         let kernel = with(identity(15), |kernel| kernel.source_bytes = bytes - 20);
         let mut destination = vec![0xaa; 60];
@@ -53,7 +54,8 @@ fn images_that_end_inside_a_word_are_read_and_written_to_their_last_byte() {
 #[test]
 fn images_longer_than_a_staging_part_arrive_whole() {
     let Some(gpu) = gpu("images_longer_than_a_staging_part") else { return };
-    // 70 MiB and 12 bytes: five parts each way, the last a short one.
+    // 70 MiB and 12 bytes are transferred in five pieces in each direction, and the last piece is
+    // short.
     let words = 70 * (1 << 18) + 3;
     let body = format!(
         "let at = id.x + id.y * groups.x * 64u; if at < {words}u {{ destination[at] = source[at]; }}"
@@ -67,7 +69,7 @@ fn images_longer_than_a_staging_part_arrive_whole() {
     });
 }
 
-/// A kernel is run repeatedly, from several threads, with equal results.
+/// Runs a kernel repeatedly, from several threads, and checks that the results are equal.
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     let Some(gpu) = gpu("the_same_input_gives_the_same_bytes") else { return };

@@ -1,5 +1,5 @@
-//! The entry points for untrusted bytes. For any bytes they return, and say if they accepted them;
-//! accepted inputs are checked.
+//! The entry points for untrusted bytes. Each function passes the bytes to a parser, and returns
+//! true if they were accepted. Accepted inputs are checked further.
 //!
 //! `tests/hostile/` and the fuzz targets of `fuzz/` call the same functions.
 
@@ -27,7 +27,7 @@ use crate::npy;
 /// An entry point.
 pub(crate) type Entry = fn(&[u8]) -> bool;
 
-/// A serialized `xla.Shape`.
+/// Reads a serialized `xla.Shape`.
 pub(crate) fn shape(bytes: &[u8]) -> bool {
     match Shape::decode(bytes) {
         Ok(shape) => accepted(shape),
@@ -35,13 +35,14 @@ pub(crate) fn shape(bytes: &[u8]) -> bool {
     }
 }
 
-/// XLA's notation, of a tensor, a layout or a path; the letters of a layout.
+/// Reads XLA's notation of a tensor, a layout or a path, and the letters of a layout.
 pub(crate) fn notation(bytes: &[u8]) -> bool {
     let text = &String::from_utf8_lossy(bytes);
     let is_tensor = match text.parse::<Tensor>() {
         Ok(tensor) => match tensor.form() {
             TensorForm::Shape(shape) => accepted(shape.clone()),
-            // A description of DirectML's prints as its strides, which are another form of it.
+            // A DirectML description prints as an array with strides, which is read as another kind
+            // of tensor.
             TensorForm::Buffer(_) => {
                 assert!(tensor.to_string().parse::<Tensor>().is_ok(), "{tensor}");
                 lowered(&tensor);
@@ -57,7 +58,7 @@ pub(crate) fn notation(bytes: &[u8]) -> bool {
             assert!(error.offset() <= text.len() && text.is_char_boundary(error.offset()));
             refused(&error.to_string())
         }
-        // A shape without memory, such as a tuple, still prints as what it is read from.
+        // A shape without memory, such as a tuple, is read again from its text.
         Err(error @ (Error::Stride(_) | Error::Shape(_) | Error::Dml(_))) => {
             refused(&error.to_string());
             text.parse::<Shape>().is_ok_and(accepted)
@@ -78,17 +79,17 @@ pub(crate) fn notation(bytes: &[u8]) -> bool {
     is_tensor
 }
 
-/// A textproto of `xla.Shape`, and of `stridec.CompileRequest`.
+/// Reads a textproto, as `xla.Shape` and as `stridec.CompileRequest`.
 pub(crate) fn textproto(bytes: &[u8]) -> bool {
     text(bytes, from_textproto, to_textproto, from_textproto)
 }
 
-/// Protobuf's JSON of `xla.Shape`, and of `stridec.CompileRequest`.
+/// Reads protobuf's JSON, as `xla.Shape` and as `stridec.CompileRequest`.
 pub(crate) fn json(bytes: &[u8]) -> bool {
     text(bytes, from_json, to_json, from_json)
 }
 
-/// A text of either message.
+/// Reads a text as either message.
 fn text(
     bytes: &[u8],
     shape: fn(&str) -> Result<xla::Shape, ShapeError>,
@@ -111,7 +112,7 @@ fn text(
     is_shape || is_request
 }
 
-/// The start of a `.npy` file, by itself and beside a tensor.
+/// Reads the header of a `.npy` file, alone and together with a tensor.
 pub(crate) fn npy(bytes: &[u8]) -> bool {
     match npy::Header::read(bytes) {
         Err(reason) => refused(&reason),
@@ -135,7 +136,7 @@ pub(crate) fn npy(bytes: &[u8]) -> bool {
     }
 }
 
-/// A serialized `stridec.CompileRequest`, compiled.
+/// Compiles a serialized `stridec.CompileRequest`.
 pub(crate) fn request(bytes: &[u8]) -> bool {
     let response = respond(bytes);
     let response = CompileResponse::decode(response.as_slice()).expect("a response is a message");
@@ -161,7 +162,7 @@ pub(crate) fn request(bytes: &[u8]) -> bool {
     }
 }
 
-/// A serialized `xla.HloModuleProto` or `xla.HloProto`.
+/// Reads a serialized `xla.HloModuleProto` or `xla.HloProto`.
 pub(crate) fn module(bytes: &[u8]) -> bool {
     if let Err(error) = MemoryReport::of_proto(bytes) {
         refused(&error.to_string());
@@ -172,7 +173,7 @@ pub(crate) fn module(bytes: &[u8]) -> bool {
     }
 }
 
-/// HLO text or StableHLO text.
+/// Reads HLO text or StableHLO text.
 pub(crate) fn hlo(bytes: &[u8]) -> bool {
     let text = &String::from_utf8_lossy(bytes);
     if let Err(error) = MemoryReport::of_text(text) {
@@ -184,13 +185,13 @@ pub(crate) fn hlo(bytes: &[u8]) -> bool {
     }
 }
 
-/// A module that was accepted reads back from its bytes and from its text.
+/// Checks that a module is read again from its bytes and from its text.
 fn program(module: &Module) -> bool {
     let bytes = module.encode();
     let again = Module::decode(&bytes).map(|again| again.encode());
     assert!(again.as_ref() == Ok(&bytes), "{again:?}\n{module}");
     let text = module.to_string();
-    // TensorFlow's sparse arrays are printed, but read from protos only.
+    // Sparse arrays of TensorFlow can be printed, but they are read from protos only.
     if !text.contains("]sparse{") {
         let again = Module::parse(&text).map(|again| again.to_string());
         assert_eq!(again.as_ref(), Ok(&text));
@@ -216,15 +217,16 @@ fn asked(request: &CompileRequest) -> bool {
     }
 }
 
-/// A shape that was accepted reads back from all of its forms, and is lowered or refused.
+/// Checks that a shape is read again from all of its forms, and that it is lowered or refused.
 fn accepted(shape: Shape) -> bool {
     let text = shape.to_string();
     let again = text.parse::<Shape>();
     if text.contains("]sparse{") {
-        // TensorFlow's sparse arrays are printed, but read from protos only.
+        // Sparse arrays of TensorFlow can be printed, but they are read from protos only.
         assert!(again.is_err(), "{text}");
     } else {
-        // Like XLA's, the notation does not tell a scalar's empty layout from none.
+        // As in XLA, the notation is the same for a scalar with an empty layout and without a
+        // layout.
         assert_eq!(again.map(|again| again.to_string()).as_ref(), Ok(&text));
     }
     assert_eq!(Shape::decode(&shape.encode()).as_ref(), Ok(&shape), "{text}");
@@ -235,8 +237,7 @@ fn accepted(shape: Shape) -> bool {
     true
 }
 
-/// The first and the last place of a tensor's memory lead to an index that leads back, if they lead
-/// to one.
+/// Checks that the first and the last element of a tensor have offsets inside its memory.
 fn lowered(tensor: &Tensor) {
     let descriptor = tensor.descriptor();
     let last: Vec<u64> = descriptor.sizes().iter().map(|size| size.saturating_sub(1)).collect();
@@ -249,7 +250,8 @@ fn lowered(tensor: &Tensor) {
     }
 }
 
-/// A refusal is a few lines long, without control characters except those of the input.
+/// Checks that an error message is a few lines long, and has no control characters except from the
+/// input.
 fn refused(message: &str) -> bool {
     assert!(
         !message.is_empty() && message.len() < 1500 && message.lines().count() <= 4,

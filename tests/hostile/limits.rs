@@ -1,4 +1,5 @@
-//! The limits on input, each with its error, and the memory that the largest inputs take.
+//! Tests of the limits on input, each with its error, and of the memory that the largest inputs
+//! take.
 
 use prost::Message;
 use stridec::{
@@ -59,7 +60,7 @@ fn tuple_depth() {
     assert!(text(MAX_DEPTH).parse::<Shape>().is_ok());
     let error = notation(&text(MAX_DEPTH + 1));
     assert_eq!(error, "expected shapes nested at most 64 levels deep, got more");
-    // Deeper than protobuf itself decodes: still a short error.
+    // A message that is nested deeper than protobuf itself decodes gets a short error too.
     let error = proto(&nested(99));
     assert!(error.lines().count() == 1 && error.len() < 400, "{error}");
 }
@@ -106,16 +107,17 @@ fn input_size() {
     }
 }
 
-/// Bytes of memory for each byte of a long serialized message, or `.npy` header.
+/// The maximum number of bytes of memory for each byte of a long serialized message or `.npy`
+/// header.
 const MOST_OF_BYTES: usize = 144;
 
-/// Bytes of memory for each byte of a long text.
+/// The maximum number of bytes of memory for each byte of a long text.
 const MOST_OF_TEXT: usize = 224;
 
-/// Bytes of memory for each byte of a long StableHLO text.
+/// The maximum number of bytes of memory for each byte of a long StableHLO text.
 const MOST_OF_STABLEHLO: usize = 600;
 
-/// Bytes of memory for each byte of a long serialized sharding.
+/// The maximum number of bytes of memory for each byte of a long serialized sharding.
 const MOST_OF_SHARDING: usize = 300;
 
 fn sharding(bytes: &[u8]) -> bool {
@@ -126,12 +128,13 @@ fn sharding_text(bytes: &[u8]) -> bool {
     String::from_utf8_lossy(bytes).parse::<Sharding>().is_ok()
 }
 
-/// The inputs that take most memory for their length: many small parts. `docs/testing.md` names the
-/// multiples.
+/// Reads the inputs that take the most memory for their length, which consist of many small parts.
+/// `docs/testing.md` lists the limits.
 #[test]
 fn memory_of_large_inputs() {
     let _alone = alone();
-    // A list just past a power of two, which has just grown.
+    // The length of the list is just above a power of two, so its vector has just doubled its
+    // capacity.
     let repeated =
         |head: &[u8], part: &[u8], tail: &[u8]| [head, &part.repeat((1 << 17) + 1), tail].concat();
     let field = |tag: u8, inner: Vec<u8>| {
@@ -215,7 +218,7 @@ fn memory_of_large_inputs() {
     check_memory(cases);
 }
 
-/// A format, its entry point, an input, and the limit for each byte of it.
+/// A format, its entry point, an input, and the memory limit in bytes for each byte of the input.
 type LargeInput = (&'static str, entry::Entry, Vec<u8>, usize);
 
 fn check_memory(cases: &[LargeInput]) {

@@ -1,9 +1,9 @@
-//! Untrusted bytes at every entry point: no panic, no hang, and memory within a multiple of the
-//! input.
+//! Passes untrusted bytes to every entry point. None may panic or hang, and memory is limited to a
+//! multiple of the input's length.
 //!
-//! Inputs are mutated from the seeds in `fuzz/corpus/` by a seeded generator, with equal inputs on
-//! every machine. `STRIDEC_CASES` is the number for each format; `STRIDEC_CASES=full` runs 20
-//! million, and 1 million of the slower formats.
+//! The inputs are random changes of the seeds in `fuzz/corpus/`, and are the same on every machine.
+//! `STRIDEC_CASES` is the number for each format; `STRIDEC_CASES=full` runs 20 million, and 1
+//! million of the slower formats.
 
 mod entry;
 mod limits;
@@ -45,16 +45,18 @@ const MOST_TIME: Duration = Duration::from_millis(500);
 /// The memory limit for an input: a number of bytes, and bytes for each byte of the input.
 const MOST_MEMORY: (usize, usize) = (128 << 10, 224);
 
-/// Formats whose parser runs on a thread of its own.
+/// Formats whose parser starts a thread.
 const ON_OTHER_THREADS: [&str; 2] = ["textproto", "json"];
 
-/// Lets one test at a time count the memory of all threads that have no counters of their own.
+/// Locks the counters that threads without their own counters share, so that one test at a time
+/// uses them.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs mutated inputs through one entry point: `by_default` of them, or `full`.
+/// Passes changed inputs to one entry point: `by_default` of them, or `full` if
+/// `STRIDEC_CASES=full` is set.
 fn fuzz(format: &str, by_default: u64, full: u64) {
     let alone = ON_OTHER_THREADS.contains(&format).then(alone);
     if alone.is_none() {
@@ -80,7 +82,7 @@ fn fuzz(format: &str, by_default: u64, full: u64) {
             "{format}, input {case} takes {memory} bytes: {}",
             shown(&input)
         );
-        // A machine that is busy makes an input slow once, not five times.
+        // If an input is slow only because the machine is busy, it is fast in one of five runs.
         let again = || measured(entry, &input).map_or(time, |run| run.time);
         let time = if time < MOST_TIME { time } else { (0..5).map(|_| again()).min().unwrap() };
         assert!(time < MOST_TIME, "{format}, input {case} takes {time:?}: {}", shown(&input));
@@ -96,7 +98,7 @@ fn fuzz(format: &str, by_default: u64, full: u64) {
     assert!((1..=99).contains(&share), "{accepted} of {cases} inputs are valid");
 }
 
-/// The result of an input.
+/// The result of one input.
 struct Run {
     is_accepted: bool,
     time: Duration,
@@ -112,7 +114,7 @@ fn measured(entry: Entry, input: &[u8]) -> Option<Run> {
     returned.map(|is_accepted| Run { is_accepted, time: start.elapsed(), memory })
 }
 
-/// An input as a literal in Rust.
+/// Returns an input as a Rust literal.
 fn shown(input: &[u8]) -> String {
     input.iter().fold(String::from("b\""), |mut text, byte| {
         let _ = write!(text, "{}", byte.escape_ascii());
@@ -120,7 +122,7 @@ fn shown(input: &[u8]) -> String {
     }) + "\""
 }
 
-/// Inputs that failed once.
+/// Inputs that failed in earlier versions.
 #[test]
 fn inputs_that_failed() {
     let _alone = alone();

@@ -1,8 +1,8 @@
 //! An allocator that counts the bytes that are in use.
 //!
-//! Tests of functions that work on the calling thread alone run at the same time: each thread has
-//! counters of its own. Some parsers run on threads that they start. The tests of these, one at a
-//! time, use counters that all other threads share.
+//! Functions that use only the calling thread are tested in parallel, and each of these threads has
+//! its own counters. Parsers that start threads are tested one at a time, with counters that all
+//! other threads share.
 #![allow(unsafe_code)] // an allocator is unsafe; this one hands everything on
 
 use std::{
@@ -11,16 +11,16 @@ use std::{
     sync::atomic::{AtomicIsize, Ordering::Relaxed},
 };
 
-/// The system's allocator, counted.
+/// The system's allocator, which counts the bytes in use.
 struct Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes in use and their peak, of all threads that have no counters of their own.
+/// The number of bytes in use and its peak, for all threads without their own counters.
 static SHARED: (AtomicIsize, AtomicIsize) = (AtomicIsize::new(0), AtomicIsize::new(0));
 
-/// Bytes in use and their peak, of one thread.
+/// The number of bytes in use and its peak, for one thread.
 #[derive(Clone, Copy)]
 struct Counters {
     now: isize,
@@ -64,7 +64,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // While a block moves, both are in use.
+        // While an allocation is moved, the old and the new one are both in use.
         grow(size);
         shrink(layout.size());
         // SAFETY: the caller keeps `realloc`'s contract.
@@ -72,12 +72,12 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Gives the calling thread counters of its own, for the rest of its life.
+/// Gives the calling thread its own counters until it ends.
 pub(crate) fn count_this_thread() {
     OWN.set(Some(Counters { now: 0, peak: 0 }));
 }
 
-/// Returns the most bytes in use while `work` ran, beyond those in use before.
+/// Returns the peak number of bytes in use while `work` runs, minus the number before.
 pub(crate) fn peak(work: impl FnOnce()) -> usize {
     let peak = if let Some(Counters { now, .. }) = OWN.get() {
         OWN.set(Some(Counters { now, peak: now }));

@@ -1,4 +1,5 @@
-//! Makes inputs from seeds: small changes, splices, or noise.
+//! Makes inputs from valid ones, the seeds, by small changes, by joining parts of two seeds, or
+//! from random bytes.
 
 use crate::support::random::Random;
 
@@ -6,7 +7,7 @@ use crate::support::random::Random;
 const NUMBERS: [u64; 12] =
     [0, 1, 2, 64, 65, 127, 128, 1 << 31, u32::MAX as u64, i64::MAX as u64, 1 << 63, u64::MAX];
 
-/// Pieces of the text formats.
+/// Words and signs of the text formats.
 const WORDS: [&str; 52] = [
     "f32",
     "bf16",
@@ -62,7 +63,7 @@ const WORDS: [&str; 52] = [
     "\u{202e}",
 ];
 
-/// The next input of a seeded sequence. It is rarely longer than the seeds.
+/// Writes the next input of a pseudo-random sequence to `out`. It is rarely longer than the seeds.
 pub(crate) fn mutated(random: &mut Random, seeds: &[Vec<u8>], out: &mut Vec<u8>) {
     out.clear();
     if random.one_in(16) {
@@ -71,7 +72,7 @@ pub(crate) fn mutated(random: &mut Random, seeds: &[Vec<u8>], out: &mut Vec<u8>)
         return;
     }
     out.extend_from_slice(&seeds[index(random, seeds.len())]);
-    // Half of the inputs keep their length, so that the lengths inside them stay right.
+    // Half of the inputs keep their length, so that the lengths in a message stay correct.
     let ways = if random.one_in(2) { 2 } else { 9 };
     let changes = if random.one_in(2) { 1 } else { 1 + random.below(5) };
     for _ in 0..changes {
@@ -93,7 +94,7 @@ pub(crate) fn mutated(random: &mut Random, seeds: &[Vec<u8>], out: &mut Vec<u8>)
                 }
             }
             _ => {
-                // The start of this seed and the end of another.
+                // Join the start of this seed and the end of another.
                 let other = &seeds[index(random, seeds.len())];
                 out.truncate(at);
                 out.extend_from_slice(&other[index(random, other.len() + 1)..]);

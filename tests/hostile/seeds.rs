@@ -49,7 +49,7 @@ const STRIDED: [&str; 4] = [
 /// The offsets, sizes and strides of a slice.
 type Window = [&'static [i64]; 3];
 
-/// Operations: from, to, and the window of a slice.
+/// Operations: the source, the destination, and the window of a slice.
 const OPERATIONS: [(&str, &str, Option<Window>); 8] = [
     ("f32[8,64]{1,0}", "f32[8,64]{0,1}", None),
     ("s4[6,10]{1,0}", "s4[6,10]{1,0:E(4)}", None),
@@ -166,7 +166,7 @@ const OTHERS: [&str; 22] = [
     "numpy:{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
 ];
 
-/// The seeds of a format, each with its file's name.
+/// Returns the seeds of a format, each with the name of its file.
 pub(crate) fn seeds(format: &str) -> Vec<(String, Vec<u8>)> {
     let shapes = || SHAPES.iter().filter_map(|text| text.parse::<Shape>().ok());
     let seeds: Vec<Vec<u8>> = match format {
@@ -289,7 +289,7 @@ fn headers() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-/// The files of the fuzz targets are these seeds; `UPDATE_CORPUS=1` writes them.
+/// Compares the files in `fuzz/corpus/` with these seeds. `UPDATE_CORPUS=1` writes the files.
 #[test]
 fn the_corpus_holds_the_seeds() {
     let _alone = crate::alone();

@@ -1,4 +1,5 @@
-//! Accessors as text: snapshots for readers, and refusals. `tests/gpu/accessors.rs` runs them.
+//! Accessors as text: snapshots for reviewers, and errors. `tests/gpu/accessors.rs` runs the
+//! accessors.
 
 use super::support::{
     hlo_cases::hlo_cases,
@@ -47,7 +48,7 @@ fn layouts() {
     }
 }
 
-/// Modules of one or two results, as text.
+/// Modules with one or two results, as HLO text.
 const CHAIN: &str = "HloModule chain
 ENTRY main {
   p = bf16[12,40]{1,0:T(8,128)(2,1)} parameter(0)
@@ -110,7 +111,7 @@ fn buffers_are_those_that_are_read() {
     assert_eq!(tiled.buffers()[0].last_word, Some(177));
 }
 
-/// Two accessors in one kernel do not collide, although both have lookups with helper functions.
+/// A kernel can use two accessors, although both have lookups with helper functions of equal names.
 #[test]
 fn accessors_stand_beside_each_other() {
     let module = Module::parse(
@@ -180,7 +181,7 @@ fn refusals_name_the_way_out() {
     assert!(matches!(refused, AccessorError::Constant { given: 12000, .. }), "{refused}");
 }
 
-/// A kernel that calls every function of an accessor once.
+/// Returns a kernel that calls every function of an accessor once.
 fn caller(accessor: &Accessor, rank: usize) -> String {
     let name = accessor.name();
     let index: Vec<String> = (0..rank).map(|dimension| format!("id.x + {dimension}u")).collect();
@@ -295,7 +296,8 @@ mod translated {
         }
     }
 
-    /// SPIR-V exports each function once. `spirv-val` accepts it, if that program is installed.
+    /// Checks that the SPIR-V exports each function once, and that `spirv-val` accepts it if that
+    /// program is installed.
     #[test]
     fn spirv_is_a_library() {
         let folder = tempfile::tempdir().unwrap();

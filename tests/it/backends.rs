@@ -1,4 +1,4 @@
-//! The output of the back ends is accepted by tools of other projects, `spirv-val` and
+//! Checks the output of the back ends with tools of other projects, `spirv-val` and
 //! `glslangValidator`.
 
 use std::{fs, path::Path, process::Command};

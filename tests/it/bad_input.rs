@@ -39,7 +39,7 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
         Invalid,
         "expected letters, digits and [](){}<>,:*?#+~, got '-' (at byte 4)",
     ),
-    // Any two of these strides are compatible, but not all three.
+    // Any two of these strides can be combined, but not all three.
     (
         "f32[2,2,2]",
         "f32[2,2,2] strided<[5,3,2]>",
@@ -52,7 +52,7 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
         Unsupported,
         "destination.strides: strides of 3 and 2 interleave in the destination, which is not supported; expected the greater stride to be more than 4, the offset of the last element that the smaller strides reach",
     ),
-    // There are too many places to mark each of them.
+    // The memory is too large to find overlaps by listing all elements.
     (
         "f32[4,3]",
         "f32[4,3] strided<[10000000,15000000]>",
@@ -476,7 +476,7 @@ fn targets_of_ones_own() {
     assert_eq!((error.to_string().as_str(), error.kind()), (text, Invalid));
 }
 
-/// An image may fill a binding up to its last whole word.
+/// A tensor may fill a binding up to its last whole word.
 #[test]
 fn images_as_large_as_a_binding() {
     let side: Tensor = "f32[2]".parse().unwrap();
@@ -490,7 +490,7 @@ fn images_as_large_as_a_binding() {
     check(operation.compile(&target).map(|_| ()), Unsupported, text);
 }
 
-/// A kernel indexes units in 32 bits, less the invocations of one workgroup.
+/// A kernel counts units with 32 bits, minus the invocations of one workgroup.
 #[test]
 fn units_as_many_as_indices() {
     let mut target = Target::webgpu();
@@ -531,7 +531,7 @@ fn buffers_of_another_length() {
     assert_eq!((error.kind(), out), (Invalid, [0; 24]));
 }
 
-/// Strides of 2^58 whose places are excluded by guards. Products with such a stride exceed 64 bits.
+/// Strides of 2^58 in padding, which guards exclude. Products with such a stride exceed 64 bits.
 #[test]
 fn padding_as_far_as_memory_goes() {
     let (source, destination) =
@@ -548,8 +548,8 @@ fn padding_as_far_as_memory_goes() {
     }
 }
 
-/// Positions in padding, for which no guard holds, may have any offset that the strides give. If
-/// such an offset wrapped around, a wrong kernel could get a proof.
+/// In padding, the offset in the source may be far outside the source. If such an offset wrapped
+/// around, a wrong kernel could get a proof.
 #[test]
 fn positions_past_what_is_counted() {
     let reach = |side: &str| {

@@ -1,5 +1,6 @@
-//! Every candidate's blocks read and write the right units. They are counted from the plan that the
-//! WGSL writer follows.
+//! Checks that the blocks of every candidate read and write the right elements. A block is the part
+//! of a copy that one invocation moves. The test computes the offsets from the block itself, as the
+//! WGSL writer does, without a kernel.
 
 use std::collections::BTreeMap;
 
@@ -58,8 +59,8 @@ fn check(block: &Block) {
         };
         let write = places(&first) + lead * unit;
         assert_eq!(write % store, 0, "{}", context());
-        // For each unit that the block stores: its place, and its distance in the source from the
-        // first unit.
+        // For each unit that the block stores: its offset in the destination, and its distance in
+        // the source from the first unit.
         let mut units = Vec::new();
         for run in block.runs() {
             let is_past = |axis: usize, step| first[axis] + step >= sides[axis].covered;
@@ -166,8 +167,8 @@ fn every_unit_is_written_once_from_the_unit_that_the_nest_reads() {
     assert!(count.values().all(|&count| count > cases / 60) && count.len() == 5, "{count:?}");
 }
 
-/// These shapes have rows that start inside words, extents that blocks do not divide, channels, and
-/// mirrored and strided runs. All of them have blocks, and on a CPU none is gathered.
+/// Shapes with rows that start inside words, extents that blocks do not divide, channels, and
+/// mirrored and strided rows. All of them have blocks, and none is gathered on a CPU.
 #[test]
 fn everyday_shapes_have_blocks() {
     for (from, to, window) in [
@@ -210,9 +211,9 @@ fn everyday_shapes_have_blocks() {
     }
 }
 
-/// A guard that multiplies the axis of the source's run by 2. A block may take two steps along that
-/// run only if the guard has the same result for both. The smallest such case is `f32[20]` in tiles
-/// of 16, stored in pairs.
+/// A nest with a guard on twice the innermost loop counter. A block may take two steps along that
+/// loop only if the guard has the same result for both. The smallest such case is `f32[20]` in
+/// tiles of 16, stored in pairs.
 #[test]
 fn a_guard_that_weighs_its_axis_is_the_same_for_a_whole_block() {
     let mut checked = 0;

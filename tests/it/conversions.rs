@@ -66,8 +66,8 @@ fn all_values_of_narrow_types_agree_with_another_implementation() {
     assert!(count > 500, "{count}");
 }
 
-/// Compares the movers with the definition of a conversion: all values of narrow types, and many of
-/// wide ones, through images of every length of the last part.
+/// Compares the loops of the host with the definition of a conversion: for all values of narrow
+/// types, many values of wide ones, and arrays of many lengths.
 #[test]
 fn movers_convert_as_defined() {
     let mut random = Random(39);
@@ -90,14 +90,14 @@ fn random_layouts_between_types() {
         let ConvertingRelayout { operation, image, expected, elements, placed } =
             random_relayout(&mut random);
         assert!(copied(&operation, &image) == expected, "{}", operation.title());
-        // Elements alone are written if gaps are kept.
+        // If gaps are kept, only elements are written.
         let [operation, placed] = [operation, placed].map(|of| of.with_gaps(Gaps::Keep));
         let (out, expected) = (copied(&operation, &image), copied(&placed, &elements));
         assert!(out == expected, "{}", operation.title());
     }
 }
 
-/// Images of more than a share, also those whose slices are divided among threads.
+/// Tensors that are large enough to be divided among threads.
 #[test]
 fn large_images() {
     for (from, to) in [
@@ -138,8 +138,8 @@ fn large_images() {
     }
 }
 
-/// One operand of a `select` passes through a conversion more than the other. The two conversions
-/// must not become one for both.
+/// One operand of a `select` passes through two conversions and the other through one. The two must
+/// not be merged for both operands.
 #[test]
 fn conversions_of_one_operand_are_not_those_of_the_other() {
     let text = "HloModule m

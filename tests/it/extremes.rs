@@ -1,5 +1,5 @@
 //! Shapes with numbers up to the largest that the notation accepts. Every operation is compiled or
-//! refused with an error. A lowered operation reads each element from its place in the source.
+//! refused with an error. A lowered operation reads each element from its offset in the source.
 
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
@@ -97,8 +97,7 @@ fn tensor(random: &mut Random, element_type: &str, dimensions: &[u64], rarely: u
     format!("{element_type}[{extents}]{{{order}{colon}{}}}", fields.concat())
 }
 
-/// Returns a slice of `dimensions` with the first element and, if there are more, an element far
-/// away.
+/// Returns a slice of `dimensions` with the first element and, if there are more, a distant one.
 fn slice(random: &mut Random, dimensions: &[u64]) -> Slice {
     let mut slice = Slice::new([], [], []);
     for &extent in dimensions {
@@ -149,7 +148,8 @@ fn checked(error: &str) {
     assert!(error.len() < 900 && error.lines().count() < 4, "{error}");
 }
 
-/// Compares the nest before units are widened with the two descriptors, at random indices.
+/// Compares the offsets in the nest, before it is widened, with the offsets of the two descriptors,
+/// at random indices.
 fn check_places(random: &mut Random, operation: &Operation) -> bool {
     let (source, destination) = (operation.source_descriptor(), operation.destination_descriptor());
     let prefix = |of: &StrideDescriptor| {

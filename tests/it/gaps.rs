@@ -27,7 +27,7 @@ fn is_kept(random: &mut Random, case: u64) -> bool {
     let image = random.bytes(source.image_bytes());
     let before = random.bytes(destination.image_bytes());
     let (mut out, mut expected) = (before.clone(), before.clone());
-    // The second run of a small copy uses the steps that the first run kept.
+    // The second run of a small copy uses the plan that the first run has cached.
     host::run(&nest, &vec![0x5a; image.len()], &mut out).unwrap();
     host::run(&nest, &image, &mut out).unwrap();
     oracle::keep(source, destination, window, &image, &mut expected);
@@ -46,8 +46,8 @@ fn random_operations_keep_every_other_bit() {
     assert!(run >= cases / 20 * 19, "{} of {cases} refused", cases - run);
 }
 
-/// Destinations of several shares, whose threads write to the same cache lines, and destinations
-/// with units below a byte.
+/// Destinations that several threads write, some of them in the same cache lines, and destinations
+/// with elements below a byte.
 #[test]
 fn threads_keep_every_other_bit() {
     for (number, (from, to)) in (0..).zip([

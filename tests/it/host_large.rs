@@ -1,5 +1,5 @@
 //! The host on tensors that are large enough for its blocks, non-temporal stores and threads. The
-//! result is compared with the meaning of the nest at each place.
+//! result is compared with the definition of the nest, element by element.
 
 use stridec::{
     host,
@@ -15,7 +15,7 @@ use super::support::{
     scope::{UNITS, cases},
 };
 
-/// Returns the image that the nest writes, computed with [`CopyNest::read`] alone.
+/// Returns the bytes that the nest writes, computed with [`CopyNest::read`] alone.
 fn meaning(nest: &CopyNest, source: &[u8]) -> Vec<u8> {
     let bits = |n: u64, width: u32| usize::try_from(n * u64::from(width)).unwrap();
     let mut out = vec![0; bits(nest.dst_units(), nest.dst_bits()).div_ceil(8)];
@@ -66,8 +66,8 @@ fn check(nest: &CopyNest, source: &[u8], what: &str) {
     }
 }
 
-/// Turns matrices of packed elements whose rows begin with whole bytes, and others whose rows do
-/// not, so that shares are cut along either axis.
+/// Transposes matrices of packed elements whose rows begin at whole bytes, and others whose rows do
+/// not, so that the work of threads is divided along either axis.
 #[test]
 fn packed_matrices_are_divided_between_bytes() {
     for (from, to) in [
@@ -149,8 +149,8 @@ fn random_relayouts() {
     }
 }
 
-/// Plain transposes with sizes around the sizes of squares, tiles and blocks, larger than the
-/// smallest image with non-temporal stores.
+/// Transposes with sizes around the sizes of squares, tiles and blocks, which are large enough for
+/// non-temporal stores.
 #[test]
 fn transposes_with_remainders() {
     let mut random = Random(11);

@@ -29,7 +29,7 @@ fn random_tiles_of_padded_dimensions() {
     check_all(6, cases(8_000), random::padded_tiles);
 }
 
-/// Operations of ranks 6 to 8, with images up to 64 KiB.
+/// Operations of ranks 6 to 8, with tensors up to 64 KiB.
 #[test]
 fn random_operations_of_high_rank() {
     check_all(4, cases(4_000), |random| {
@@ -61,8 +61,8 @@ fn is_run(random: &mut Random, case: u64, make: impl Fn(&mut Random) -> Operatio
         Err(error) => panic!("{case}: {error}\n{operation:#?}"),
     };
     let mut out = vec![0xa5; usize::try_from(operation.destination.image_bytes()).unwrap()];
-    // The first run, on another image, chooses the method. The second run of a small copy uses the
-    // method again.
+    // The first run, on other bytes, chooses the method. The second run of a small copy uses the
+    // cached method.
     host::run(&nest, &vec![0x5a; image.len()], &mut out).unwrap();
     host::run(&nest, &image, &mut out).unwrap();
     let expected = oracle::run(

@@ -141,7 +141,8 @@ fn sources_are_declared_read_write_if_the_target_says_so() {
     assert!(count > 50, "{count}");
 }
 
-/// The tiles end inside a wide unit. The last unit is not read, so no bound may include it.
+/// The tiles end inside a wide unit, a group of elements that is copied as one. The last unit is
+/// not read, so no bound may include it.
 #[test]
 fn partial_tiles_are_proved() {
     for size in 1..200 {

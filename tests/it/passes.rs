@@ -1,5 +1,5 @@
-//! Every pass over a nest preserves its meaning, which is the value that each position of the walk
-//! reads.
+//! Every pass over a nest preserves its meaning: the value that each iteration of its loops writes.
+//! A *position* is the number of an iteration.
 //!
 //! The meaning is computed by [`CopyNest::read`] for each position, without any pass and without
 //! the oracle. Half of the nests are built for random operations. The others are random nests that
@@ -38,7 +38,7 @@ fn each_nest(seed: u64, cases: u64, mut check: impl FnMut(&mut Random, CopyNest)
     }
 }
 
-/// Checks that `after` reads the same value as `before` at every position of the walk.
+/// Checks that `after` has the same value as `before` at every position.
 fn assert_same(before: &CopyNest, after: &CopyNest) {
     assert_eq!(before.positions(), after.positions(), "{before}\n{after}");
     for position in 0..before.positions() {
@@ -78,8 +78,8 @@ fn coalesce_keeps_what_every_position_reads() {
     assert!(shorter > 300, "{shorter}");
 }
 
-/// Returns a nest of two or three axes with a list of cases that divide a form into steps. Some
-/// lists have no pattern, and some are interrupted.
+/// Returns a nest of two or three axes whose cases each apply to an interval of one expression.
+/// Some lists of cases have no pattern, and some are interrupted.
 fn stepping(random: &mut Random) -> CopyNest {
     let extents: Vec<u64> = (0..2 + random.below(2)).map(|_| 1 + random.below(12)).collect();
     let axis = |axis: usize| Affine::value(Value::Axis(axis));
@@ -163,8 +163,8 @@ fn split_off_keeps_what_every_position_reads() {
     assert!(answered > cases * 2, "{answered}");
 }
 
-/// A wider unit consists of narrow units: each narrow position of the image reads its part of the
-/// wide unit, or has the same fill.
+/// A wider unit consists of narrow units: the value at each position of the narrow nest is a part
+/// of the value in the wide nest.
 #[test]
 fn widen_keeps_the_bits_of_every_position() {
     let mut widths = BTreeMap::new();

@@ -208,7 +208,7 @@ fn forged_parts_are_refused() {
     assert!(Program::decode(&with_checksum(message)).is_ok(), "comments are no code");
 }
 
-/// A kernel of someone else has no proof, so it is not saved as if it had one.
+/// A kernel that stridec did not compile has no proof, so it is not saved.
 #[test]
 fn what_has_no_proof_is_not_saved() {
     let kernel = operation("u8[4]", "u8[4]").compile(&Target::webgpu()).unwrap();
@@ -229,8 +229,8 @@ fn number(random: &mut Random, end: usize) -> usize {
     usize::try_from(random.below(end as u64)).unwrap()
 }
 
-/// Random changes of messages whose checksums are right. Whatever is accepted reads and writes
-/// inside its images: every position is visited.
+/// Changes messages at random, with correct checksums. If one is accepted, every iteration is
+/// checked to read and write inside its buffers.
 #[test]
 fn what_was_forged_at_random_stays_inside_its_buffers() {
     let mut random = Random(67);
@@ -266,7 +266,7 @@ fn what_was_forged_at_random_stays_inside_its_buffers() {
     assert!(refused > 100, "{accepted} accepted, {refused} refused");
 }
 
-/// Checks that each position reads a unit of its source if every lookup is 0.
+/// Checks that each iteration reads inside its source if every lookup is 0.
 fn assert_inside(nest: &CopyNest) {
     for position in 0..nest.positions().min(20_000) {
         if let stridec::nest::PositionValue::Unit { source, unit } = nest.read(position) {

@@ -1,4 +1,4 @@
-//! Nests of several sources. At every position, the host writes the value that [`CopyNest::read`]
+//! Nests of several sources. In every iteration, the host writes the value that [`CopyNest::read`]
 //! returns.
 
 use stridec::{
@@ -9,7 +9,7 @@ use stridec::{
 
 use super::support::{nests::arbitrary, random::Random, scope::cases};
 
-/// Returns the destination, computed position by position.
+/// Returns the destination, computed iteration by iteration.
 fn oracle(nest: &CopyNest, sources: &[Vec<u8>]) -> Vec<u8> {
     let bits = u64::from(nest.dst_bits());
     let mut out = vec![0; usize::try_from(nest.dst_bytes()).unwrap()];
@@ -48,7 +48,7 @@ fn the_host_takes_what_every_position_reads() {
         let sources: Vec<Vec<u8>> = sources.map(|bytes| random.bytes(bytes)).collect();
         let images: Vec<&[u8]> = sources.iter().map(Vec::as_slice).collect();
         let mut out = random.bytes(nest.dst_bytes());
-        // In the first run, the lookups load other numbers.
+        // In the first run, lookups load other numbers.
         let others: Vec<Vec<u8>> =
             nest.sources().iter().map(|of| random.bytes(of.bytes())).collect();
         let others: Vec<&[u8]> = others.iter().map(Vec::as_slice).collect();

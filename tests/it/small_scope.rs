@@ -75,8 +75,8 @@ fn every_relayout_up_to_rank_3() {
     assert_eq!(total, 806 * 8 * 14 - refused);
 }
 
-/// Returns the number of pairs of extents and order up to rank 3 whose padding adds places. These
-/// are all pairs except those of rank 0.
+/// Returns the number of pairs of extents and order up to rank 3 that can be padded: all pairs
+/// except at rank 0.
 fn padded_orders() -> usize {
     (1..=3)
         .map(|rank| all_extents(rank).count() * permutations(usize::try_from(rank).unwrap()).len())

@@ -36,7 +36,7 @@ fn put(image: &mut [u8], bit: u64, value: u8) {
     image[byte] = image[byte] & !(1 << bit) | value << bit;
 }
 
-/// Checks that every position of a part reads inside the bounds of its nest, on which the proof of
+/// Checks that every iteration of a part reads inside the bounds of its nest, on which the proof of
 /// the kernel relies.
 fn check_reads(part: &CopyNest) {
     let base = part.dst_base().unsigned_abs();
@@ -56,7 +56,7 @@ fn check_reads(part: &CopyNest) {
     assert!(part.src_units() * u64::from(part.src_bits()) <= part.src_bytes() * 8, "{part}");
 }
 
-/// A copy, an image of its source, and the result of the host.
+/// A copy, the bytes of its source, and the result of the host.
 struct Case {
     nest: CopyNest,
     image: Vec<u8>,
@@ -127,7 +127,7 @@ impl Totals {
             seen.insert(own);
         }
         self.forms += seen.len() as u64;
-        // The bits after packed elements in the last byte of an image are zeros.
+        // The bits after packed elements in the last byte are zeros.
         let total = nest.dst_units() * u64::from(nest.dst_bits());
         assert_eq!(end, total);
         (total..expected.len() as u64 * 8).for_each(|bit| put(&mut out, bit, 0));
@@ -170,8 +170,8 @@ fn parts_of_reversed_slices() {
     }
 }
 
-/// The walk starts one stride before the first element. The positions before the image are left
-/// out.
+/// The loops start one stride before the first element. Iterations before the start of the
+/// destination are left out.
 #[test]
 fn parts_after_a_long_start() {
     let nest = |to: &str| {
@@ -217,7 +217,7 @@ fn slabs_are_the_copy() {
 }
 
 /// The choice of cuts and of packed rows affects only speed. These are the numbers of parts, of
-/// different forms, of rows, and of packed bytes.
+/// different nests, of rows, and of packed bytes.
 #[test]
 fn parts_are_few_and_packed_tightly() {
     for (from, to, bytes, expected) in [

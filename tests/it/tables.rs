@@ -28,7 +28,7 @@ fn random_layouts_are_looked_up() {
     }
 }
 
-/// Images of a megabyte and more, which the host looks up slab by slab.
+/// Tensors of a megabyte and more, which the host divides into slabs.
 #[test]
 fn large_images_are_looked_up() {
     let mut random = Random(3922);
@@ -42,7 +42,7 @@ fn large_images_are_looked_up() {
         ("pred[1000,1200]", "f64[1000,1200]{0,1}", Some(1)),
         ("f8e4m3fn[1000,1200]{0,1}", "u8[1000,1200]", None),
         ("u2[1001,1203]{1,0:E(2)}", "s8[1001,1203]", Some(1)),
-        // Short runs of tables that are listed, of many tables, and of one position each.
+        // Many tables with short contiguous runs, down to a single element for each table.
         ("u8[60,100,7,7]", "f16[60,100,7,7]", Some(1)),
         ("u8[20,300,7,7]", "f16[20,300,7,7]", Some(1)),
         ("u8[20,300,1,3]", "f16[20,300,1,3]", Some(1)),
@@ -100,7 +100,7 @@ fn tables_of_another_size_are_refused() {
     assert_eq!(given, (ErrorKind::Unsupported, message.to_owned()));
 }
 
-/// A request has the table beside the operation; the kernel has it as its second source.
+/// A request has the table in a separate field, and the kernel binds it as its second source.
 #[test]
 fn requests_have_tables() {
     let shape = |text: &str| {

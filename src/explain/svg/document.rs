@@ -22,7 +22,7 @@ pub(super) const WIDTH: usize = 760;
 const SIDE: usize = 500;
 /// The margin around a document and the distance between its parts, in pixels.
 pub(super) const GAP: usize = 20;
-/// The maximum number of rows of a grid.
+/// The maximum number of rows that are drawn of one grid.
 pub(super) const MAX_ROWS: usize = 16;
 
 /// Draws a picture as an SVG document. The two layouts of an operation are drawn side by side.
@@ -130,8 +130,8 @@ fn side(
     let drawn = grids.iter().map(|grid| grid::draw(grid, followed)).collect();
     let array = flow(drawn, width + 60, GAP);
     let memory = strip::draw(descriptor, followed, width);
-    // Parts that are coloured by their place in the whole memory share one key. A grid with its own
-    // colour scale has its own key.
+    // Parts that are coloured by their offset in the whole memory share one key. A grid with its
+    // own colour scale has its own key.
     let whole = (descriptor.elements() > 0)
         .then(|| offsets_key([0, descriptor.physical_elements() - 1], words.padding.is_some()));
     if grids.iter().any(Grid::is_coloured_by_all) {
@@ -150,7 +150,7 @@ fn side(
     column(parts, GAP - 4)
 }
 
-/// Writes the table of digits as lines of text.
+/// Writes the table of the parts into which tiles split an index as lines of text.
 fn digits(words: &Sentences) -> SvgPart {
     let name = words.digits.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(5);
     let columns = [text_width(name + 13), text_width(name + 27)];

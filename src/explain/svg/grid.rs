@@ -15,7 +15,7 @@ const MAX_PATH: usize = 400;
 /// pixels.
 const MAX_HALF: usize = 4;
 
-/// Draws a grid. Cells whose places are in `followed` are outlined, because another part of the
+/// Draws a grid. Cells whose offsets are in `followed` are outlined, because another part of the
 /// picture shows how their elements move.
 pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> SvgPart {
     let width = widest(grid);

@@ -1,5 +1,5 @@
-//! Draws elements that move, in the memory of the source and of the destination. A curve connects
-//! the two places of each element.
+//! Draws elements that move, in the memory of the source and of the destination, with a curve from
+//! the one to the other.
 
 use maud::{Markup, html};
 
@@ -12,8 +12,8 @@ use crate::{
 /// The distance between the two memories, in pixels.
 const BETWEEN: usize = 90;
 
-/// Draws each element of `run` in both memories, in address order, with a curve between its two
-/// places. `all` is true if these are all elements that move.
+/// Draws each element of `run` in both memories, in address order, and a curve from the source to
+/// the destination. `all` is true if these are all elements that move.
 pub(super) fn draw(
     [source, destination]: [&StrideDescriptor; 2],
     run: &[Move],
@@ -61,7 +61,7 @@ pub(super) fn draw(
 
 struct MemoryRow {
     markup: Markup,
-    /// Each drawn place, with the start of its cell in pixels.
+    /// The offset of each cell that is drawn, with the start of the cell in pixels.
     places: Vec<(u64, usize)>,
     wide: usize,
     end: usize,
@@ -74,8 +74,8 @@ impl MemoryRow {
     }
 }
 
-/// Draws the cells of the places in `coloured`, in address order. Other places between them are
-/// drawn as gaps.
+/// Draws the cells at the offsets in `coloured`, in address order, with gaps between cells that are
+/// not neighbours in memory.
 fn row(descriptor: &StrideDescriptor, mut coloured: Vec<(u64, Colour)>, width: usize) -> MemoryRow {
     coloured.sort_by_key(|&(place, _)| place);
     coloured.dedup_by_key(|&mut (place, _)| place);

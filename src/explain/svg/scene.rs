@@ -82,7 +82,7 @@ pub(super) fn paragraph(text: &str, width: usize, class: &str) -> SvgPart {
     SvgPart { markup, width, height }
 }
 
-/// Draws a cell. `colour` is the colour of the element's place, or `None` for padding.
+/// Draws a cell. `colour` is the colour of the element, or `None` for padding.
 pub(super) fn cell(
     at: [usize; 2],
     width: usize,

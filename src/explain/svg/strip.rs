@@ -11,12 +11,12 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The maximum number of lines that are all shown. If memory has more lines, only selected ones are
-/// shown.
+/// The number of lines up to which all of memory is drawn. If memory takes more lines, a few of
+/// them are selected.
 const MAX_LINES: usize = 8;
 
-/// Draws memory in lines of at most `width` pixels. Places in `followed` are outlined, because
-/// another part of the picture shows how their elements move.
+/// Draws memory in lines of at most `width` pixels. Cells whose offsets are in `followed` are
+/// outlined, because another part of the picture shows how their elements move.
 pub(super) fn draw(descriptor: &StrideDescriptor, followed: &[u64], width: usize) -> SvgPart {
     let places = descriptor.physical_elements();
     let margin = text_width(places.to_string().len()) + 8;

@@ -1,11 +1,11 @@
-//! [`Memory`]: the digits in memory that a chain of tiles has to produce, and the different ways to
-//! express their padding.
+//! [`Memory`]: the order in memory that a chain of tiles has to produce, and the different ways to
+//! express its padding. The order is a list of *digits*, the parts such as `i / 8` and `i % 8` of
+//! the index along a dimension.
 
 use super::super::{keys::Item, pitched::Pitched};
 use crate::stride::StrideDescriptor;
 
-/// A digit in memory, or a *unit*: an axis of extent 1, which is added only because a tile can pad
-/// it.
+/// A digit in memory, or a *unit*, which is an axis of extent 1 that a tile can pad.
 #[derive(Clone, Debug)]
 pub(super) struct ChainDigit {
     /// The dimension of the digit, or `None` for a unit outside all dimensions.
@@ -13,12 +13,13 @@ pub(super) struct ChainDigit {
     /// The significance of the digit in its dimension. 0 is the least significant digit.
     pub(super) level: usize,
     pub(super) extent: u64,
-    /// The number of places that the digit occupies in memory, at least its extent.
+    /// The extent of the digit in memory, including padding.
     pub(super) padded: u64,
 }
 
-/// The digits of a tensor in memory order, from major to minor, and its *pitches*, which are
-/// strides that are not multiples of the next smaller stride.
+/// The digits of a tensor in memory order, from major to minor, and its *pitches*. A pitch is a
+/// stride that is not a multiple of the next smaller stride, as of rows that are padded to an odd
+/// length.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     pub(super) parts: Vec<ChainDigit>,
@@ -26,7 +27,7 @@ pub(super) struct Memory {
     /// is first.
     pub(super) pitches: Vec<(usize, u64)>,
     /// The stride of the most significant digit of each dimension, or the stride of the dimension
-    /// itself if it has one element. `None` if that stride is 0, negative or unknown.
+    /// itself if its extent is 1. `None` if that stride is 0, negative or unknown.
     pub(super) tops: Vec<Option<u64>>,
 }
 
@@ -70,9 +71,9 @@ impl Memory {
         order.insert(at, dimension);
     }
 
-    /// Returns this memory, and equivalent ones in which padding is expressed in other ways.
-    /// Instead of a padded digit, there may be a unit. A unit may also be a dimension of one
-    /// element, or the least significant digit of a dimension.
+    /// Returns this memory, and equivalent ones in which padding is expressed in other ways: a unit
+    /// has the padding instead of a digit, or the unit is a dimension of extent 1 or the least
+    /// significant digit of a dimension.
     pub(super) fn variants(&self, rank: usize) -> Vec<Self> {
         let mut variants = vec![self.clone()];
         for (at, part) in self.parts.iter().enumerate().skip(1) {

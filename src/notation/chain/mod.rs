@@ -1,10 +1,12 @@
-//! Searches for an XLA layout of a tensor: a chain of tiles that brings the digits of the
-//! dimensions into memory order. This works for any memory that XLA can describe.
+//! Searches for an XLA layout of a tensor: a sequence of tiles, called a chain, that brings the
+//! parts of all indices into memory order. The parts are called *digits*: a dimension `i` with
+//! blocks of 8 has the digits `i / 8` and `i % 8`. The search works for any memory that XLA can
+//! describe.
 //!
 //! The chain is the shortest possible if each stride is a multiple of the next smaller one, and if
-//! at most five dimensions have more than one element. Every other stride needs an additional tile,
-//! which combines all axes inside the stride. For example, `[12,4]` with strides 13 and 3 is
-//! `T(3,1,1)(*,*,*,13)`.
+//! at most five dimensions have more than one element. Every stride that is not such a multiple
+//! needs an additional tile, which combines all axes inside the stride. For example, `[12,4]` with
+//! strides 13 and 3 is `T(3,1,1)(*,*,*,13)`.
 
 mod memory;
 mod sorting;
@@ -134,9 +136,9 @@ impl Memory {
         orders.into_iter().map(with_single).collect()
     }
 
-    /// Returns the tiles that sort the digits by `keys`, followed by one tile for each pitch.
-    /// `order` lists the dimensions as they are before the first tile, and `bits` is the number of
-    /// bits in a key.
+    /// Returns the tiles that sort the digits by `keys`, followed by one tile for each pitch, a
+    /// stride that is not a multiple of the next smaller one. `order` lists the dimensions as they
+    /// are before the first tile, and `bits` is the number of bits in a key.
     fn tiles(&self, order: &[usize], keys: &[u64], bits: u32) -> Vec<Tile> {
         let mut sorting = Sorting::new(self, order);
         let mut tiles: Vec<Tile> = (0..bits).map(|bit| sorting.tile(keys, bit)).collect();

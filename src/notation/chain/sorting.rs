@@ -1,4 +1,5 @@
-//! [`Sorting`]: applies tiles in sequence, and keeps track of the digits on each axis of memory.
+//! [`Sorting`]: applies tiles in sequence, and keeps track of the digits, the parts of indices, on
+//! each axis of memory.
 
 use super::memory::{ChainDigit, Memory};
 use crate::shape::{Tile, TileDimension};
@@ -11,7 +12,7 @@ pub(super) struct Sorting<'a> {
     places: Vec<Vec<usize>>,
     /// True for each digit that a tile has padded.
     is_padded: Vec<bool>,
-    /// The units that no tile has used yet, from major to minor.
+    /// The units, or axes of extent 1, that no tile has used yet, from major to minor.
     units: Vec<usize>,
 }
 
@@ -54,8 +55,8 @@ impl<'a> Sorting<'a> {
         Tile::new(sizes)
     }
 
-    /// Returns the number of places that a digit occupies now. Its padding is included only after a
-    /// tile has added it.
+    /// Returns the current extent of a digit in memory. Padding is included only after a tile has
+    /// added it.
     fn extent(&self, part: usize) -> u64 {
         let ChainDigit { extent, padded, .. } = self.memory.parts[part];
         if self.is_padded[part] { padded } else { extent }

@@ -30,9 +30,9 @@ impl CuteLayout {
     }
 }
 
-/// Returns an error if a stride is smaller than the combined span of all smaller strides. With such
-/// a stride, a sum of offsets could carry from one digit into the next, so the modes could not be
-/// composed one by one.
+/// Returns an error if a stride is smaller than the distance that all smaller strides together can
+/// cover. With such a stride, a sum of offsets could carry from one mode into the next, so the
+/// modes could not be composed one by one.
 fn nested(layout: &CuteLayout) -> Result<()> {
     let mut leaves = layout.mode().leaves();
     leaves.retain(|&(extent, stride)| extent > 1 && stride > 0);

@@ -45,7 +45,7 @@ pub enum CuteError {
     Overlap {
         /// The stride.
         stride: i64,
-        /// The combined span of all smaller strides.
+        /// The distance that all smaller strides together can cover.
         inside: u64,
     },
     /// A negative stride in an operation that does not allow one.

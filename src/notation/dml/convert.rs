@@ -63,7 +63,7 @@ impl TryFrom<&Shape> for BufferTensorDesc {
 impl TryFrom<&BufferTensorDesc> for StrideDescriptor {
     type Error = StrideError;
 
-    /// Lowers a buffer description to a descriptor whose image has `total_tensor_size_in_bytes`
+    /// Lowers a buffer description to a descriptor whose memory has `total_tensor_size_in_bytes`
     /// bytes.
     fn try_from(desc: &BufferTensorDesc) -> Result<Self, StrideError> {
         let data_type = desc.data_type();

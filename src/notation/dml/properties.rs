@@ -14,7 +14,7 @@ impl BufferTensorDesc {
         packed_elements(dimensions.map(|(&stride, &size)| (stride.into(), size.into()))).is_some()
     }
 
-    /// Returns true if the strides leave unused places between the first and the last element.
+    /// Returns true if the strides leave unused memory between the first and the last element.
     ///
     /// Unused bytes after the last element do not count as padding.
     #[must_use]

@@ -38,8 +38,8 @@ pub fn calc_buffer_tensor_size(
         .ok_or(DmlError::TooLarge)
 }
 
-/// Returns the number of places from the first to the last element in memory, both included. The
-/// sizes must be at least 1.
+/// Returns the distance from the first to the last element in memory, both included, in elements.
+/// The sizes must be at least 1.
 pub(super) fn implied_elements(sizes: &[u32], strides: Option<&[u32]>) -> Result<u64, DmlError> {
     let Some(strides) = strides else {
         return sizes

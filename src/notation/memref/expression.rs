@@ -1,6 +1,6 @@
-//! Expressions in an affine map. An expression is parsed as a sum of weighted parts of dimensions.
-//! The greatest value of each part is kept as well, because it determines the extents that MLIR
-//! assigns to the results.
+//! Expressions in an affine map. An expression is parsed as a sum of terms, such as `8 * (d0 mod
+//! 16)`. The greatest value of each term is kept as well, because it determines the extents that
+//! MLIR assigns to the results.
 //!
 //! ```text
 //! sum     = product (("+" | "-") product)*
@@ -22,7 +22,8 @@ const MAX_NESTED: usize = 32;
 /// The maximum number of terms of a sum.
 const MAX_TERMS: usize = 256;
 
-/// A weighted part of a dimension, `weight · (⌊dimension / by⌋ mod modulus)`.
+/// A term of a sum: the index along one dimension, divided, reduced and multiplied as `weight ·
+/// (⌊index / by⌋ mod modulus)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) dimension: usize,
@@ -38,8 +39,8 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// Returns the term, multiplied by `scale`, as a sum of quotients without `mod`. A pair
-    /// `(by, weight)` means `weight · ⌊dimension / by⌋`. Returns `None` on overflow.
+    /// Returns the term, multiplied by `scale`, as a sum of quotients without `mod`. A pair `(by,
+    /// weight)` means `weight · ⌊index / by⌋`. Returns `None` on overflow.
     pub(super) fn quotients(self, scale: i64) -> Option<SmallVec<[(u64, i64); 2]>> {
         let weight = self.weight.checked_mul(scale)?;
         let mut quotients = smallvec![(self.by, weight)];
@@ -114,7 +115,7 @@ impl Sum {
             for term in self.terms.iter().filter(|term| term.dimension == dimension) {
                 quotients.extend(term.quotients(1)?);
             }
-            // A sum whose parts are not digits is rejected later.
+            // A sum that cannot be written with digits is rejected later.
             let digits = digits_of_terms(&quotients, size).unwrap_or_default();
             taken = taken.checked_add(greatest_of_digits(&digits, size.max(1) - 1)?)?;
         }
@@ -126,8 +127,8 @@ impl Sum {
 /// the digits of such a number, the least significant first. Negative strides count as 0. Returns
 /// `None` on overflow.
 fn greatest_of_digits(digits: &[Digit], last: u64) -> Option<i64> {
-    // Two maximum sums over the digits so far. For `any`, the digits take all values; for
-    // `up_to_last`, the number that they form is at most the same digits of `last`.
+    // The maximum sum over the digits so far: `any` allows all values of these digits, and
+    // `up_to_last` only numbers up to the same digits of `last`.
     let (mut any, mut up_to_last, mut rest) = (0_i64, 0_i64, last);
     for &Digit { extent, stride } in digits {
         let times = |value: u64| i64::try_from(value).ok()?.checked_mul(stride.max(0));

@@ -1,6 +1,6 @@
 //! Writes memrefs: with strides if every dimension has a single stride, and otherwise with an
-//! affine map. If the memory is dense, the map has one result for each digit. If not, the map has a
-//! single result, the offset.
+//! affine map. If the memory is dense, the map has one result for each part of an index, such as
+//! `d0 floordiv 8` and `d0 mod 8`. If not, the map has a single result, the offset.
 
 use crate::{
     notation::{

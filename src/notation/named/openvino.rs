@@ -15,7 +15,7 @@ use super::{Cursor, Prefix, Result, Stacked, Tensor, no_such_format};
 use crate::notation::prefix::written;
 
 /// The formats of `src/plugins/intel_gpu/src/runtime/format.cpp` that this grammar can express. The
-/// other formats in that file swizzle, align in other ways, or are images.
+/// other formats in that file swizzle, align in other ways, or are texture images.
 const FORMATS: &str = "
 bfyx byxf yxfb fbyx fyxb fybx xbfy ybfx byfx bxfy bzyxf bfzyx bfwzyx bfuwzyx bfvuwzyx
 b_fs_yx_fsv2 b_fs_yx_fsv4 b_fs_yx_fsv8 b_fs_yx_fsv16 b_fs_yx_fsv32 b_fs_zyx_fsv2 b_fs_zyx_fsv4

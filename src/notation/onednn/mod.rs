@@ -6,10 +6,10 @@
 //! ```
 //!
 //! The letters give the order of the dimensions, from major to minor. The letters `a` to `l` mean
-//! dimensions 0 to 11. Other letters mean the dimensions of images, weights and recurrent networks.
-//! A capital letter means that the dimension has blocks, which are listed at the end of the tag;
-//! the extent of such a dimension is rounded up to whole blocks. If a dimension has two blocks, the
-//! last one is the least significant. Two elements of 4 bits share a byte.
+//! dimensions 0 to 11. Other letters mean the dimensions of activations, weights and recurrent
+//! networks. A capital letter means that the dimension has blocks, which are listed at the end of
+//! the tag; the extent of such a dimension is rounded up to whole blocks. If a dimension has two
+//! blocks, the last one is the least significant. Two elements of 4 bits share a byte.
 //!
 //! Every tag of this form is parsed. Only the tags in [`tags`] are written, because oneDNN accepts
 //! no others.
@@ -34,8 +34,8 @@ use crate::{
 /// The letters for dimensions 0 to 11.
 const LETTERS: &str = "abcdefghijkl";
 
-/// The sets of letters for images, weights and recurrent networks, each in the order of the logical
-/// dimensions.
+/// The sets of letters for activations, weights and recurrent networks, each in the order of the
+/// logical dimensions.
 const DOMAINS: [&str; 20] = [
     "x", "nc", "ncw", "nchw", "ncdhw", "oi", "oiw", "oihw", "oidhw", "goi", "goiw", "goihw",
     "goidhw", "tn", "tnc", "ldnc", "ldigo", "ldgo", "ldio", "ldoi",
@@ -288,20 +288,20 @@ pub(super) fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, Stri
     Ok(text)
 }
 
-/// A digit in memory. Besides the digits of the tensor, a dimension of one element may have blocks
-/// of extent 1, which only express padding.
+/// A digit in memory: the outer part of a dimension, or a block of it. A dimension of extent 1 may
+/// have additional blocks of extent 1, which only express padding.
 struct TagBlock {
     dimension: usize,
     /// True if this is the most significant digit of its dimension.
     is_top: bool,
     extent: u64,
-    /// The number of places that the digit occupies in memory, at least its extent.
+    /// The extent of the digit in memory, including padding.
     padded: u64,
 }
 
 /// Returns the digits in memory, from major to minor. Returns the reason, in words, if no tag can
 /// express them: the digits of a dimension are not in order of significance, or a less significant
-/// digit is padded and no dimension of one element can express that padding.
+/// digit is padded and no dimension of extent 1 can express that padding.
 fn blocked(tensor: &StrideDescriptor) -> std::result::Result<Vec<TagBlock>, String> {
     let Pitched { parts: pitched, step } = Pitched::of(tensor)?;
     // A dimension with one element, if there is one, can have a block that expresses padding inside

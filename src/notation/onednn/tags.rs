@@ -1,6 +1,6 @@
 //! The format tags of oneDNN 3.14 in the letters `a` to `l`, from the enum `dnnl_format_tag_t` in
-//! `include/oneapi/dnnl/dnnl_types.h`. The aliases for images, weights and recurrent networks are
-//! left out, because they are other names for these tags.
+//! `include/oneapi/dnnl/dnnl_types.h`. The aliases for activations, weights and recurrent networks
+//! are left out, because they are other names for these tags.
 //!
 //! This command prints them from a checkout of oneDNN:
 //!

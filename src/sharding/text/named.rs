@@ -1,4 +1,8 @@
-//! Parses shardings that name the axes of a mesh, such as `{mesh['x'=2,'y'=4], [{'x'}, {'y'}]}`.
+//! Parses shardings that name the axes of a mesh of devices, such as `{mesh['x'=2,'y'=4], [{'x'},
+//! {'y'}]}`.
+//!
+//! In this example, 8 devices form a mesh of 2 by 4. The axis `x` divides the rows of an array, and
+//! `y` divides its columns.
 
 use std::collections::HashMap;
 
@@ -15,7 +19,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// The index of each mesh axis by name, used to resolve references to axes.
+/// The axes of a mesh by name, with which references such as `'x'` are resolved.
 pub(super) struct Axes(HashMap<String, i64>);
 
 impl Axes {
@@ -27,12 +31,12 @@ impl Axes {
         (0..).take(self.0.len()).map(whole).collect()
     }
 
-    /// Parses a reference to an axis, such as `'x'`, or to a part of an axis, such as `'x':(2)4`.
+    /// Parses a reference to an axis, such as `'x'`, or to a part of an axis, such as `'x':(2)4`:
+    /// the part of size 4 that follows a part of size 2.
     fn reference(&self, cursor: &mut Cursor<'_>) -> Result<AxisRefProto> {
         let offset = cursor.place();
         let name = cursor.name()?;
-        // A name that is an integer refers to the axis with that index, unless an axis has this
-        // name.
+        // An integer that is not the name of an axis is the index of an axis.
         let Some(axis) = self.0.get(&name).copied().or_else(|| name.parse().ok()) else {
             let reason = format!("expected an axis of the mesh, got {name:?}");
             return Err(ShardingError::Syntax { offset, reason });
@@ -58,9 +62,9 @@ impl Axes {
         Ok(axes)
     }
 
-    /// Parses the axes that divide each dimension, in brackets. If `has_priorities` is true, a
-    /// dimension may be followed by a priority. Shardy's text allows priorities, and XLA's does
-    /// not.
+    /// Parses the axes that divide each dimension of the array, in brackets, such as `[{'x'}, {'y',
+    /// ?}]`. If `has_priorities` is true, a priority such as `p1` may follow a dimension, as in
+    /// Shardy's text.
     pub(super) fn dimensions(
         &self,
         cursor: &mut Cursor<'_>,
@@ -92,8 +96,8 @@ impl Axes {
     }
 }
 
-/// Skips Shardy's priority of a dimension, such as `p1`, if there is one. It is skipped because
-/// priorities guide propagation and do not affect the placement.
+/// Skips a priority such as `p1`, if there is one. Priorities guide Shardy when it propagates
+/// shardings, and do not affect which device holds which element.
 fn priority(cursor: &mut Cursor<'_>, dimension: &DimensionSharding) -> Result<()> {
     cursor.skip_blanks();
     if !cursor.rest().starts_with('p') {
@@ -116,7 +120,7 @@ fn whole(mesh_axis_index: i64) -> AxisRefProto {
     AxisRefProto { mesh_axis_index, sub_axis_info: None }
 }
 
-/// Parses the names and sizes of a mesh's axes, in brackets.
+/// Parses the names and sizes of a mesh's axes, such as `['x'=2,'y'=4]`.
 pub(super) fn mesh_axes(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     cursor.expect("[")?;
     let mut mesh = MeshProto::default();
@@ -129,8 +133,7 @@ pub(super) fn mesh_axes(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     Ok(mesh)
 }
 
-/// Parses a sharding that is expressed in terms of mesh axes, through its closing brace. The caller
-/// has already consumed the opening brace.
+/// Parses the text of a sharding after its opening brace, up to and including the closing brace.
 pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     let mut proto = NamedShardingProto::default();
     if cursor.eat("maximal_mesh") {
@@ -194,8 +197,7 @@ pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     Ok(OpSharding { named_sharding: Some(Box::new(proto)), ..OpSharding::default() })
 }
 
-/// Parses the lists of replicated, unreduced and manual axes, which may follow the dimensions in
-/// any order.
+/// Parses the lists that may follow the dimensions, in any order, such as `replicated={'z'}`.
 pub(super) fn lists(
     cursor: &mut Cursor<'_>,
     axes: &Axes,
@@ -231,8 +233,8 @@ pub(super) fn lists(
     Ok(())
 }
 
-/// Parses the reduction of unreduced axes. If the next word is not the name of a reduction, returns
-/// `None` and does not consume the word.
+/// Parses the name of a reduction, `sum`, `max` or `min`. If another word follows, returns `None`
+/// and does not consume it.
 fn reduction(cursor: &mut Cursor<'_>) -> Option<ReductionOpProto> {
     let op = match cursor.peek_keyword() {
         "sum" => ReductionOpProto::Sum,

@@ -3,8 +3,9 @@
 //! A bitcast does not change memory. XLA compares only the order of the dimensions, and therefore
 //! gives wrong answers for tiled and padded arrays. Here, two arrays have the same memory if the
 //! *i*-th element in row-major order has the same offset in both arrays. To compare the offsets,
-//! each array is lowered to a copy into a dense buffer, and the coalesced source expression of that
-//! nest is the offset of element *i*.
+//! each array is lowered to a loop nest that copies it into a dense buffer. After its loops have
+//! been merged, the nest has the offset of element *i* as an expression of the loop counters, and
+//! two such expressions can be compared.
 
 use super::{
     bounds, common_factors, make_shape_with_descending_layout_and_same_physical_layout,

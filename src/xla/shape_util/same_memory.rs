@@ -1,5 +1,5 @@
-//! Compares the memories of two tensors: true if every element has the same place in both. Bitcasts
-//! are possible then.
+//! Compares the memory of two tensors. If every element has the same offset in both, a bitcast can
+//! change one into the other.
 
 use crate::{
     nest::{NestError, places},
@@ -7,8 +7,9 @@ use crate::{
     xla::index_util::bump_indices,
 };
 
-/// The maximum number of elements that are compared one by one if the two nests have different
-/// forms. A higher limit takes more time, and a lower one misses more equal memories.
+/// The maximum number of elements whose offsets are compared individually, if the layouts are
+/// written differently. A higher limit takes more time, and a lower one misses more pairs of equal
+/// layouts.
 const COMPARE_LIMIT: u64 = 1 << 22;
 
 /// Returns true if two tensors have memories of equal size in which the *i*-th element in row-major
@@ -16,12 +17,12 @@ const COMPARE_LIMIT: u64 = 1 << 22;
 ///
 /// The padding between the elements must be the same too. If `ignore_element_type` is true, element
 /// types, element widths and padding are ignored. A result of true is always correct. A result of
-/// false can be wrong in one case: tilings of different forms over more than 2^22 elements that
-/// agree on the first 2^22 elements.
+/// false can be wrong in one case: two tilings of more than 2^22 elements that are written
+/// differently and agree on the first 2^22 elements.
 ///
 /// # Errors
 ///
-/// Returns an error if a tensor has more elements than a nest can count.
+/// Returns an error if a tensor has more than 2^60 elements.
 pub(super) fn same_memory(
     a: &StrideDescriptor,
     b: &StrideDescriptor,
@@ -112,7 +113,7 @@ mod tests {
         assert_eq!(same_memory(&plain, &tail, true), Ok(false));
     }
 
-    /// Prefixes are compared as bytes, because they may be longer than a nest can count.
+    /// Checks prefixes that are too long to be compared as elements.
     #[test]
     fn prefixes_are_equal_whatever_their_size() {
         let [none, short, long] = ["", "M(4)", "M(1152921504606846900)"].map(|prefix| {

@@ -13,7 +13,7 @@ use stridec::{
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) page: String,
-    /// The expected verdict, or `none` for a page without a button.
+    /// The result that the page must report, or `none` for a page without a button.
     pub(crate) expected: &'static str,
     /// The offsets of the elements in row-major order, in the source and in the destination.
     pub(crate) places: [Option<Vec<u64>>; 2],

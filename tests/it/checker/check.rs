@@ -8,7 +8,7 @@ use super::{
     value::Fault,
 };
 
-/// The observations of a run.
+/// The facts about a kernel that a run finds.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// True if the last source word that the proof allows was read. The proof is then exact.
@@ -16,14 +16,14 @@ pub(crate) struct Seen {
     pub(crate) invocations: u64,
 }
 
-/// A destination whose gaps are kept: its image before the kernel runs, and the bits of the image
-/// that belong to elements.
+/// A destination whose gaps are kept: its bytes before the kernel runs, and a mask of the bits that
+/// belong to elements.
 pub(crate) struct KeptImage<'a> {
     pub(crate) before: &'a [u8],
     pub(crate) elements: &'a [u8],
 }
 
-/// Runs every invocation of `kernel` on the images of its sources. Checks that the kernel stays
+/// Runs every invocation of `kernel` on the bytes of its sources. Checks that the kernel stays
 /// within its proof, its bindings and the target's limits, that it writes every word of the
 /// destination once, and that the words are equal to `expected`.
 pub(crate) fn check(
@@ -54,7 +54,7 @@ pub(crate) fn check_onto(
         assert_eq!((binding.group, number, binding.writable), (0, n, n == images.len()));
         must(binding.size_in_bytes <= target.max_storage_buffer_binding_size, "a binding's limit")?;
     }
-    // The bytes after the image are arbitrary, because no result may depend on them.
+    // The bytes after the end of a tensor are arbitrary, because no result may depend on them.
     let words = |bytes: &[u8], size: u64| {
         let mut bytes = bytes.to_vec();
         bytes.resize(usize::try_from(size).unwrap(), 0xdb);

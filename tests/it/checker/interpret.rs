@@ -1,8 +1,8 @@
 //! Runs a kernel from naga's IR of its text, one invocation after another, and records its
 //! accesses.
 //!
-//! The interpreter has the statements and expressions that kernels consist of, and panics at any
-//! other. So each new one has to be added here deliberately.
+//! The interpreter knows the statements and expressions that kernels use, and panics at any other,
+//! so that a new one is added here deliberately.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Buffer {
     }
 }
 
-/// The place of an invocation in its dispatch.
+/// The indices of an invocation in its dispatch.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) group: [u32; 3],
@@ -200,7 +200,8 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                         arguments.iter().map(|&given| self.value(frame, given)).collect();
                     let function = &self.module.functions[*function];
                     let name = function.name.as_deref().unwrap_or_default();
-                    // Functions of lookups and of conversions compute with words, not with places.
+                    // Functions of lookups and of conversions compute with integers that wrap
+                    // around, not with offsets.
                     let wraps = name.starts_with("lookup")
                         || name.ends_with("_64")
                         || is_of_conversion(name);
@@ -270,7 +271,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
         }
     }
 
-    /// Stores the greater of a word and a value. However often this happens, it is one write.
+    /// Stores the greater of a word and a value. Repeated stores of this kind count as one write.
     fn raise(&mut self, pointer: Pointer, value: Value) {
         let Pointer::Words { buffer, first, count: 1 } = pointer else {
             panic!("{pointer:?} is no atomic word")

@@ -30,7 +30,8 @@ fn judge(
     let before = random.bytes(bytes[1]);
     let mut expected = before.clone();
     write(&image, &mut expected);
-    // A run with elements of ones on a destination of zeros finds the bits that belong to elements.
+    // To find the bits that belong to elements, run the nest with all bits of the source set and a
+    // destination of zeros.
     let mut elements = vec![0; before.len()];
     write(&vec![0xff; image.len()], &mut elements);
     if kernel.dispatches.is_empty() {
@@ -65,7 +66,7 @@ fn random_kernels_keep_every_other_bit() {
     assert!(run >= cases / 10 * 8, "{run} of {cases}");
 }
 
-/// Updates, whose windows are runs of words at the steps of loops.
+/// Checks updates, which write several runs of words in loops.
 #[test]
 fn kernels_of_updates_write_their_window_alone() {
     let mut random = Random(39);

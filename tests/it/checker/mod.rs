@@ -8,7 +8,7 @@
 //! - all loops end at their bounds;
 //! - the dispatch is within the target's limits;
 //! - every word of the destination is written exactly once;
-//! - the words are equal to the oracle's.
+//! - the words are equal to the result of the oracle, which moves elements one by one.
 //!
 //! It shares no code with lowering. It has only the text of the kernel, and the numbers that a
 //! runtime gets with it.
@@ -68,7 +68,7 @@ fn targets() -> [Target; 3] {
     [Target::webgpu(), Target::webgpu_cpu(), small]
 }
 
-/// A kernel, an image of its source, and the result of the oracle.
+/// A kernel, the bytes of its source, and the result of the oracle.
 struct Case {
     kernel: Kernel,
     image: Vec<u8>,
@@ -167,8 +167,8 @@ fn tiles_of_padded_dimensions() {
     assert!(tally.kernels.into_inner() >= cases * 2);
 }
 
-/// Strides of 2, 3 and 13 leave gaps, in which the position in the source drops below 0. The kernel
-/// must not divide the position there.
+/// Strides of 2, 3 and 13 leave gaps, in which the offset in the source would be negative. The
+/// kernel must not divide it there.
 #[test]
 fn no_quotient_is_taken_in_gaps() {
     let source: Shape = "u8[7,6,7,6]{2,3,0,1:T(2,6)}".parse().unwrap();
@@ -244,14 +244,15 @@ fn with_free_accesses() -> Target {
     target
 }
 
-/// Large copies on a GPU. An invocation copies eight accesses of 16 bytes of a row, or two blocks
-/// of 4 by 4.
+/// Large copies on a GPU. An invocation copies 8 times 16 bytes of a row, or two blocks of 4 by 4
+/// elements.
 #[test]
 fn several_blocks_an_invocation() {
     for (extents, from, to, rows, width) in [
         ("f32[8,64,64,64]", "", "{3,1,2,0}", 1, 8),
         ("f32[8,64,64,64]", "", "{1,3,2,0}", 4, 8),
-        // The units are contiguous on neither side. They are moved in blocks, and not gathered.
+        // Elements are contiguous neither in the source nor in the destination. They are moved in
+        // blocks, and not gathered.
         ("f32[2,3,200,224]", "", "{1,3,2,0}", 1, 2),
         ("f32[480,640]", "{1,0:T(6,10)}", "{1,0:T(4,8)}", 1, 2),
         // Guards cut inside words.

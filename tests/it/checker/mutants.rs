@@ -1,4 +1,4 @@
-//! The checker can fail: it rejects kernels whose text was changed.
+//! Checks that the checker rejects kernels whose text was changed.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::{
 enum Change {
     /// Invocations after the last one with work do not return.
     NoBound,
-    /// A guard of the nest is missing, so that places without an element are read.
+    /// A guard is missing, so that a source is read at offsets that hold no element.
     NoGuard,
     /// The index of a load or a store is increased by one.
     IndexPlusOne,
@@ -76,7 +76,7 @@ fn mutants(text: &str) -> Vec<(Change, String)> {
     mutants
 }
 
-/// Returns the decimal `u32` literals of a line, with their places.
+/// Returns the decimal `u32` literals of a line, with their positions.
 fn numbers(line: &str) -> Vec<(usize, u32)> {
     let mut numbers = Vec::new();
     for (end, _) in line.match_indices('u') {

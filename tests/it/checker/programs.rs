@@ -56,7 +56,7 @@ fn kernels_of_programs_keep_their_proofs() {
     assert!(judged > 800 && several > 200 && looked_up > 150, "{judged} {several} {looked_up}");
 }
 
-/// Returns the images that a step of a program reads.
+/// Returns the bytes of the buffers that a step of a program reads.
 fn sources<'a>(
     program: &'a Program,
     step: &ProgramStep,
@@ -72,8 +72,8 @@ fn sources<'a>(
     step.sources().iter().map(image).collect()
 }
 
-/// Returns the image of a destination of zeros after a nest has run, and the bits that it has
-/// written. They are equal if the destination was zeros and if it was ones.
+/// Runs a nest on a destination of zeros. Returns the destination, and a mask of the bits that were
+/// written, which are the ones that do not depend on the earlier contents.
 fn written(nest: &CopyNest, images: &[&[u8]]) -> [Vec<u8>; 2] {
     let length = usize::try_from(nest.dst_bytes()).unwrap();
     let [zeros, ones] = [0, 0xff].map(|byte| {
@@ -132,7 +132,7 @@ fn kernels_in_place_and_of_tables_keep_every_other_bit() {
     assert!(in_place > 80 && tables > 40, "{in_place} {tables}");
 }
 
-/// The address of a unit wraps around on the way. Some workgroups are judged.
+/// The computation of an offset wraps around and back. Only some workgroups are checked.
 #[test]
 fn addresses_that_wrap_are_right() {
     let module = Module::parse(

@@ -1,5 +1,5 @@
-//! Every candidate for nests of several cases: stacks, concatenations, rolls, neighbouring windows,
-//! updates and padding.
+//! Checks every candidate for copies from several places: stacks, concatenations, rolls,
+//! neighbouring windows, updates and padding.
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)] // the checker reads the buffers afterwards; benches/paper reads these
 pub(crate) struct Access {
-    /// The place in the text. It is equal for the invocations that make the access together.
+    /// The statement or expression that makes the access. It is equal for the invocations that make
+    /// the access together.
     pub(crate) site: usize,
     /// The index of the buffer.
     pub(crate) buffer: usize,

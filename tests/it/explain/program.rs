@@ -1,5 +1,5 @@
-//! Pictures of programs. Every module of the test data is drawn, and each cell shows the place that
-//! the program reads.
+//! Pictures of programs. Every module of the test data is drawn, and each cell shows the element
+//! that the program reads.
 
 use stridec::{Target, explain::ProgramPicture, hlo::Module, program::Ways};
 

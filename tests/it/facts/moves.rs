@@ -20,7 +20,7 @@ fn words(shape: &Shape) -> Shape {
     shape_util::change_element_type(shape, ElementType::U32).unwrap()
 }
 
-/// Moves elements of u32. Returns the whole image of the destination.
+/// Copies elements of u32. Returns the whole memory of the destination.
 fn run(source: &Shape, destination: &Shape, window: &Window, memory: &[u32]) -> Vec<u32> {
     let (source, destination) = (lower(&words(source)), lower(&words(destination)));
     let nest = nest::lower(&source, &destination, window).unwrap();

@@ -14,7 +14,7 @@ fn element_type(name: &str) -> ElementType {
     format!("{name}[]").parse::<stridec::shape::Shape>().unwrap().element_type()
 }
 
-/// Returns the image of an array with elements in row-major order, packed or in whole bytes. A byte
+/// Returns the bytes of an array with elements in row-major order, packed or in whole bytes. A byte
 /// that holds a smaller signed integer repeats its sign.
 fn image(bits: &[bool], name: &str, is_packed: bool) -> Vec<u8> {
     let element_type = element_type(name);
@@ -151,7 +151,7 @@ fn bits_of_constants_and_of_several_operands_are_joined() {
     let [p, q] = [nibbles(&[1, -8, 7]), nibbles(&[-1, 2, -6])];
     let given = run(text, &[&image(&p, "s4", false), &image(&q, "s4", true)]);
     assert_eq!(given, [image(&all, "s8", false), image(&all, "s4", false)].concat());
-    // The low bits of wider integers become units of their own, each in a byte.
+    // The low bits of wider integers become elements of their own, each in a byte.
     let text = "HloModule m
         ENTRY e {
           p = s32[2] parameter(0)
@@ -166,7 +166,7 @@ fn bits_of_constants_and_of_several_operands_are_joined() {
     assert_eq!(run(text, &[&p]), image(&expected, "s4", false));
 }
 
-/// The result has padding with its own value, and elements that are put together from units.
+/// The result has padding with its own value, and elements that are joined from smaller ones.
 #[test]
 fn joined_elements_are_padded() {
     let text = "HloModule m, entry_computation_layout={(s4[3,2])->s8[3]{0:T(4)}}

@@ -19,7 +19,7 @@ use super::support::{
     scope,
 };
 
-/// The greatest number of units of an image that a kernel can index.
+/// The greatest number of units in a tensor that a kernel can index.
 const MOST_UNITS: u64 = u32::MAX as u64 - 64;
 
 fn compiled(name: &str, module: &Module, target: &Target) -> Program {

@@ -45,8 +45,8 @@ fn outputs_are_equal_to_the_byte_on_the_host() {
     }
 }
 
-/// Every alias without a danger is honoured, and no byte is written that stays as it is. The bytes
-/// of the parameter are inverted before the run, so that a byte that is written is seen.
+/// Every alias that is safe is honoured, and bytes that do not change are not written. The bytes of
+/// the parameter are inverted before the run, so that every write is seen.
 #[test]
 fn bytes_that_stay_are_not_written() {
     let (mut honoured, mut refused) = (0, 0);
@@ -184,7 +184,8 @@ fn updates_have_invocations_for_the_updates_alone() {
     }
 }
 
-/// Windows of more than 512 KiB, which threads store, in the order of their places and in another.
+/// Windows of more than 512 KiB, which several threads store, with updates in the order of the
+/// array and in another order.
 #[test]
 fn large_windows_are_stored_by_threads() {
     let mut random = Random(516);
@@ -303,8 +304,8 @@ fn scatters_of_many_dimensions_and_of_several_arrays() {
     }
 }
 
-/// Random modules against the interpreter: in place, and with buffers of their own. Padding of a
-/// tile is zero in a buffer of its own, and keeps what it has in place.
+/// Random modules against the interpreter: in place, and with buffers of their own. The padding of
+/// a tile is zero in a buffer of its own, and keeps its bytes in place.
 #[test]
 fn random_modules_in_place_agree_with_the_oracle() {
     let count = cases(4_000);

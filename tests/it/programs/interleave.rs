@@ -1,5 +1,5 @@
 //! Rows that consist of several sources, on the host. These are stacks and concatenations along the
-//! innermost dimensions, with more units than the host moves together.
+//! innermost dimensions, with more elements than the host moves at a time.
 
 use stridec::{
     hlo::{Builder, Opcode, PaddingDimension},

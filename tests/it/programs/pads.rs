@@ -2,7 +2,7 @@
 
 use stridec::{hlo::Module, program::Program};
 
-/// Returns a fixed image of `bytes` bytes without zeros.
+/// Returns `bytes` fixed bytes without zeros.
 fn image(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|n| (n * 167 + n / 251 * 31).to_le_bytes()[0] | 1).collect()
 }

@@ -32,7 +32,8 @@ fn the_last_of_many_updates_wins() {
     assert_eq!(results(text, &[&[100; 12], &at, &y]), [expected]);
 }
 
-/// A table for each scatter: one kernel clears it, one marks its places, and one copies.
+/// Each scatter has a table of the last update of each row: one kernel clears the table, one fills
+/// it, and one copies.
 #[test]
 fn a_table_has_two_kernels() {
     let text = "HloModule m

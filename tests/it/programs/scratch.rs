@@ -22,7 +22,7 @@ fn check(case: &ScratchCase, steps: [usize; 2]) {
 }
 
 /// On the host, a step reads any number of buffers. A kernel binds 7 sources, so the smallest
-/// images are packed first.
+/// buffers are packed first.
 #[test]
 fn concatenations_of_many_parameters() {
     for (case, kernels) in scratch::concatenations() {
@@ -41,8 +41,8 @@ fn starts_of_many_dynamic_slices() {
     check(&scratch::dynamic_slices(), [1, 4]);
 }
 
-/// A value with 256 ways would exceed the bounds of a kernel, so it is computed once for each
-/// level.
+/// A value with 256 paths to its sources would exceed the bounds of a kernel, so it is computed
+/// once for each level.
 #[test]
 fn a_value_that_doubles_at_each_level_passes_through_scratch() {
     let case = scratch::doubling();

@@ -1,5 +1,5 @@
-//! The way of an element. By the oracle, every instruction on the way has the bit of the element,
-//! and so has its origin.
+//! The way of an element: the instructions from a result back to its origin. By the oracle, the
+//! value of every instruction on the way, and the origin, contain the same bit.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -61,7 +61,8 @@ fn check(
             for passed in &way.passed {
                 let of = &module.computations()[passed.computation];
                 let instruction = &of.instructions()[passed.instruction];
-                // Bits are followed up to a conversion, and after it only places.
+                // After a conversion, only the indices of elements are compared, and not their
+                // bits.
                 is_converted |= matches!(instruction.opcode(), Opcode::Convert);
                 if is_converted {
                     continue;
@@ -136,8 +137,8 @@ fn ways_through_random_programs() {
     report(&counts);
 }
 
-/// Arrays of indices that no machine has memory for, as a parameter and in a scratch buffer. If no
-/// images are given, no memory is allocated for them.
+/// Arrays of indices that are larger than any memory, as a parameter and in a scratch buffer. If no
+/// contents are given, no memory is allocated for them.
 #[test]
 fn ways_of_indices_of_any_size_take_no_memory() {
     for indices in ["i", "j"] {

@@ -29,7 +29,7 @@ fn coordinates(of_box: Option<&Box>, ranges: &[Ranges]) -> Vec<Vec<u64>> {
     }
 }
 
-/// Returns the places of the elements of a part, in a dense row-major shard.
+/// Returns the offsets of the elements of a part, in a dense row-major shard.
 fn places(part: &[Vec<u64>], shard: &[Vec<u64>]) -> Vec<usize> {
     let mut places = vec![0];
     for (part, shard) in part.iter().zip(shard) {

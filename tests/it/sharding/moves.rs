@@ -134,7 +134,7 @@ fn layout(random: &mut Random, rank: usize, packed: bool) -> Option<Layout> {
     Some(if packed { layout.element_size(4) } else { layout })
 }
 
-/// Returns the image of a part of `array`, as a shard of `shape`.
+/// Returns the bytes of a part of `array`, as a shard of `shape`.
 fn part(array: &Shape, image: &[u8], region: &Region, shape: &Shape) -> Vec<u8> {
     let destination = Tensor::try_from(shape.clone()).unwrap();
     let operation = if region.is_empty() {
@@ -315,7 +315,7 @@ fn simulated_moves_equal_the_relayout_of_the_whole() {
     assert!(dealt * 8 > count);
 }
 
-/// Returns the image of a source's shard. If the shard is a whole tile, the rest of the tile is
+/// Returns the bytes of a source's shard. If the shard is a whole tile, the rest of the tile is
 /// random.
 fn shard(
     array: &Shape,
