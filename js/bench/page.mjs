@@ -131,7 +131,10 @@ globalThis.bench = async () => {
         run: async (times) => {
           for (let n = 0; n < times; n += 1) tf.transpose(tensor, test.order).dispose();
           // tfjs submits 15 dispatches at a time.
-          if (backend.commandEncoder) backend.submitQueue();
+          if (backend.commandEncoder) {
+            backend.endComputePassEncoder();
+            backend.submitQueue();
+          }
           await idle();
         },
         result: async () => {
@@ -149,13 +152,12 @@ globalThis.bench = async () => {
       const permuted = jax.jit((x) => jax.numpy.transpose(x, test.order));
       return {
         run: async (times) => {
-          let last;
           for (let n = 0; n < times; n += 1) {
-            last?.dispose();
-            last = permuted(array.ref);
+            const out = permuted(array.ref);
+            // An array that nobody waits for is not computed.
+            await jax.blockUntilReady(out);
+            out.dispose();
           }
-          await jax.blockUntilReady(last);
-          last.dispose();
           await idle();
         },
         result: async () => new Float32Array(await permuted(array.ref).data()),
