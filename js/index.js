@@ -36,7 +36,9 @@ export async function init(source = new URL("./stridec.wasm", import.meta.url)) 
       given = await fetch(url);
     }
   }
-  if (typeof Response === "function" && given instanceof Response) given = await compiled(given);
+  // Node loads its client of HTTP, which takes 25 ms, when somebody names `Response`.
+  const isLoaded = isBytes(given) || given instanceof WebAssembly.Module;
+  if (!isLoaded && typeof Response === "function" && given instanceof Response) given = await compiled(given);
   if (!(given instanceof WebAssembly.Module)) given = await WebAssembly.compile(given);
   exports = (await WebAssembly.instantiate(given)).exports;
   module = given;
@@ -85,6 +87,8 @@ function ask(question, bytes = "", names = OPTIONS) {
   }
   return answer;
 }
+
+const isBytes = (given) => given instanceof ArrayBuffer || ArrayBuffer.isView(given);
 
 function bytesOf(field, given) {
   if (given instanceof ArrayBuffer) return new Uint8Array(given);
