@@ -5,10 +5,8 @@ const STORAGE = 128, COPY_SRC = 4, COPY_DST = 8, MAP_READ = 1;
 const fail = (message) => { throw new TypeError(`stridec/gpu: ${message}`); };
 const align = (bytes) => Math.max(4, Math.ceil(bytes / 4) * 4);
 const kernelsOf = (code) => code.kernels ?? [code];
-/** The size of a program's buffer: that of its bytes, or of its largest binding. */
-const bound = ({ kernels }, kind, number, bytes) => Math.max(bytes, ...kernels.flatMap(({ bindings }) => bindings.filter(({ source }) => source.kind === kind && source.number === number).map(({ sizeInBytes }) => sizeInBytes)));
-/** The sizes of the buffers of a program's parameters and results. */
-const sizesOf = (program) => [["PARAMETER", program.parameters], ["RESULT", program.results]].flatMap(([kind, list]) => list.map(({ sizeInBytes }, number) => bound(program, kind, number, sizeInBytes)));
+/** The sizes to bind of the buffers of a program's parameters and results. */
+const sizesOf = ({ parameters, results }) => [...parameters, ...results].map(({ bindingBytes }) => bindingBytes);
 /** The part of a buffer that a caller gives. */
 function part(resource) {
   const { buffer, offset = 0, size } = resource?.buffer ? resource : { buffer: resource };
@@ -121,10 +119,10 @@ export class KernelRunner {
     if (!own) {
       const make = (size) => this.device.createBuffer({ label: "stridec", size: align(size), usage: STORAGE | COPY_DST });
       own = {
-        SCRATCH: program.scratch.map(({ sizeInBytes }, at) => make(bound(program, "SCRATCH", at, sizeInBytes))),
-        CONSTANT: program.constants.map((bytes, at) => make(bound(program, "CONSTANT", at, bytes.length))),
+        SCRATCH: program.scratch.map(({ bindingBytes }) => make(bindingBytes)),
+        CONSTANT: program.constants.map(({ bindingBytes }) => make(bindingBytes)),
       };
-      program.constants.forEach((bytes, at) => write(this.device, own.CONSTANT[at], bytes));
+      program.constants.forEach(({ bytes }, at) => write(this.device, own.CONSTANT[at], bytes));
       this.#scratch.set(program, own);
     }
     return own;
@@ -159,7 +157,7 @@ export class KernelRunner {
     const isEmpty = !code.kernels && !code.dispatches.length;
     const keeps = code.gaps === "GAPS_KEEP";
     const written = code.kernels ? code.results.map(({ sizeInBytes }) => sizeInBytes) : [code.destinationBytes];
-    /** The size of each buffer, as large as any binding of it. */
+    /** The size of each buffer to bind; 0 if no kernel reads it. */
     const sizes = code.kernels ? sizesOf(code) : code.bindings.map(({ sizeInBytes }) => sizeInBytes);
     const reads = isEmpty ? Math.max(0, inputs.length - Number(keeps)) : sizes.length - written.length;
     const count = keeps ? reads + 1 : reads;
@@ -171,7 +169,7 @@ export class KernelRunner {
     const check = (name, given, least) => given === least || given === align(least) || fail(`${name}: expected ${least} bytes, got ${given}`);
     if (code.kernels) images.forEach(({ length }, at) => check(`input ${at}`, length, code.parameters[at].sizeInBytes));
     else if (reads || isEmpty) check(reads < 2 ? "input 0" : `inputs 0 to ${reads - 1} together`, images.slice(0, reads).reduce((sum, { length }) => sum + length, 0), code.sourceBytes);
-    images.forEach(({ length }, at) => length > sizes[at] && fail(`input ${at}: expected at most ${sizes[at]} bytes, got ${length}`));
+    if (!code.kernels) images.forEach(({ length }, at) => length > sizes[at] && fail(`input ${at}: expected at most ${sizes[at]} bytes, got ${length}`));
     if (keeps) check(`input ${reads}`, images[reads].length, code.destinationBytes);
     if (isEmpty) {
       const result = new Uint8Array(code.destinationBytes);
@@ -186,7 +184,7 @@ export class KernelRunner {
     try {
       await this.prepare(code);
       const buffers = sizes.map((bytes) => make(bytes, STORAGE | COPY_DST | COPY_SRC));
-      images.forEach((bytes, at) => write(device, buffers[at], bytes));
+      images.forEach((bytes, at) => sizes[at] && write(device, buffers[at], bytes));
       const encoder = device.createCommandEncoder();
       this.encode(encoder, code, ...buffers);
       const answers = written.map((bytes, at) => {

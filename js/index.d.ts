@@ -22,6 +22,8 @@ export interface StridedLayout {
   offset?: number;
 }
 export type Layout = Notation | XlaLayout | StridedLayout;
+/** An order of the dimensions, which are those of the source: `NHWC`, `NWC`, `NDHWC`, `{0,1}`. */
+export type Order = "NCHW" | "NHWC" | (string & {});
 
 export interface Binding {
   readonly group: number;
@@ -55,10 +57,31 @@ export interface Kernel {
   readonly destinationBytes: number;
   readonly strategy: "copy" | "rows" | "transpose" | "gather" | "empty";
   readonly gaps: "GAPS_FILL" | "GAPS_KEEP";
+  /** What the kernel is proved to access; missing if it has no dispatches. */
+  readonly proof?: Proof;
+}
+/** The proven bounds of a kernel's accesses, in words of 4 bytes. A last word is missing if nothing is read. */
+export interface Proof {
+  /** The last word of the destination's binding that is written. */
+  readonly lastDestinationWord: number;
+  /** The last word of the first source's binding that is read. */
+  readonly lastSourceWord?: number;
+  /** The number of words of the first source's binding. */
+  readonly sourceWords: number;
+  readonly destinationWords: number;
+  /** The number of invocations that have work. */
+  readonly invocations: number;
+  /** The maximum number of loop iterations of an invocation. */
+  readonly trips: number;
+  /** The sources after the first one, in the order of their bindings. */
+  readonly furtherSources: readonly { readonly words: number; readonly lastWord?: number }[];
 }
 export interface Image {
   readonly shape: string;
+  /** The size of the array in memory. */
   readonly sizeInBytes: number;
+  /** The least size of its buffer, as the kernels bind it: a multiple of 4, or 0 if no kernel reads it. */
+  readonly bindingBytes: number;
 }
 /** Kernels to run in this order, and the buffers that they share. Plain data. */
 export interface Program {
@@ -66,8 +89,8 @@ export interface Program {
   readonly kernels: readonly Kernel[];
   readonly parameters: readonly Image[];
   readonly results: readonly Image[];
-  readonly scratch: readonly { readonly sizeInBytes: number }[];
-  readonly constants: readonly (readonly number[])[];
+  readonly scratch: readonly { readonly bindingBytes: number }[];
+  readonly constants: readonly { readonly bytes: readonly number[]; readonly bindingBytes: number }[];
 }
 
 /** The limits that matter, with the names of `GPUSupportedLimits`. */
@@ -110,8 +133,9 @@ export interface Description {
   readonly packed: boolean;
   readonly [more: string]: unknown;
 }
+/** What `stridec memory --format json` prints. */
 export interface Memory {
-  readonly instructions: readonly { readonly computation: string; readonly name: string; readonly opcode: string; readonly shape: string; readonly elements: number | null; readonly unpadded_bytes: number | null; readonly bytes: number | null; readonly padding_bytes: number | null; readonly expansion: number | null; readonly has_buffer: boolean }[];
+  readonly instructions: readonly { readonly computation: string; readonly name: string; readonly opcode: string; readonly shape: string; readonly elements: number | null; readonly unpadded_bytes: number | null; readonly bytes: number | null; readonly padding_bytes: number | null; readonly expansion: number | null; readonly has_buffer: boolean; readonly cheapest?: { readonly shape: string; readonly bytes: number } }[];
   readonly total_bytes: number;
   readonly total_padding_bytes: number;
   readonly parameters_bytes: number;
@@ -126,9 +150,9 @@ export function init(source?: InitInput): Promise<void>;
 /** Loads the compiler from its bytes or a `WebAssembly.Module`. Browsers allow this outside the main thread only. */
 export function initSync(bytes: ArrayBufferView | ArrayBuffer | object): void;
 /** Compiles a copy from one layout to another. Two element types convert the values. */
-export function relayout(from: Layout, to: Layout | "NCHW" | "NHWC", options?: CompileOptions): Kernel;
+export function relayout(from: Layout, to: Layout | Order, options?: CompileOptions): Kernel;
 /** Compiles a copy of a window of the source. */
-export function slice(from: Layout, window: Window, options?: CompileOptions & { to?: Layout }): Kernel;
+export function slice(from: Layout, window: Window, options?: CompileOptions & { to?: Layout | Order }): Kernel;
 /** Compiles a module that moves data: HLO text, StableHLO text, or a serialized HLO module. */
 export function program(module: string | ArrayBufferView | ArrayBuffer, options?: ProgramOptions): Program;
 /** Describes a layout in memory, and in the terms of other systems. */
@@ -145,7 +169,7 @@ export function memory(module: string | ArrayBufferView | ArrayBuffer): Memory;
  */
 export class StridecError extends Error {
   readonly code: "INVALID" | "UNSUPPORTED" | "FAILED";
-  /** The argument that is wrong: `from`, `to`, `offsets`, … Empty if it is no single one. */
+  /** The argument that is wrong: `from`, `to`, `window.offsets`, `options.target`, … Empty if it is no single one. */
   readonly field: string;
   /** The place in its text, in UTF-16 units. */
   readonly place: readonly [start: number, end: number] | null;

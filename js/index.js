@@ -1,6 +1,5 @@
 // The compiler: layouts in, kernels out. `gpu.js` runs kernels, and does not need this file.
 
-const CHANNELS = { NCHW: (rank) => [...Array(rank).keys()].reverse(), NHWC: (rank) => [1, ...[...Array(rank).keys()].slice(2).reverse(), 0] };
 const LIMITS = ["maxStorageBufferBindingSize", "maxComputeWorkgroupsPerDimension", "maxComputeInvocationsPerWorkgroup", "maxStorageBuffersPerShaderStage"];
 
 let module;
@@ -37,13 +36,20 @@ export async function init(source = new URL("./stridec.wasm", import.meta.url)) 
       given = await fetch(url);
     }
   }
-  if (typeof Response === "function" && given instanceof Response) {
-    if (!given.ok) throw new StridecError("FAILED", "source", `source: expected the module, got status ${given.status} of ${given.url}; give init the bytes or the address of stridec.wasm`);
-    given = await given.arrayBuffer();
-  }
+  // Node loads its client of HTTP, which takes 25 ms, when somebody names `Response`.
+  const isLoaded = isBytes(given) || given instanceof WebAssembly.Module;
+  if (!isLoaded && typeof Response === "function" && given instanceof Response) given = await compiled(given);
   if (!(given instanceof WebAssembly.Module)) given = await WebAssembly.compile(given);
   exports = (await WebAssembly.instantiate(given)).exports;
   module = given;
+}
+
+/** Returns the module of a response if it can be compiled while it arrives, and its bytes otherwise. */
+function compiled(response) {
+  if (!response.ok) throw new StridecError("FAILED", "source", `source: expected the module, got status ${response.status} of ${response.url}; give init the bytes or the address of stridec.wasm`);
+  const type = response.headers.get("content-type")?.split(";")[0].trim().toLowerCase();
+  // Streaming refuses other types, which some servers send.
+  return WebAssembly.compileStreaming && type === "application/wasm" ? WebAssembly.compileStreaming(response) : response.arrayBuffer();
 }
 
 /** Loads the compiler from its bytes. Browsers allow this outside the main thread only. */
@@ -52,8 +58,12 @@ export function initSync(bytes) {
   exports = new WebAssembly.Instance(module).exports;
 }
 
+/** The caller's names of the fields of all questions that compile. */
+const OPTIONS = { target: "options.target", table: "options.table" };
+const SLICE = { ...OPTIONS, to: "options.to", offsets: "window.offsets", sizes: "window.sizes", strides: "window.strides" };
+
 /** Asks the compiler. `names` are the caller's names of the fields. */
-function ask(question, bytes = "", names = {}) {
+function ask(question, bytes = "", names = OPTIONS) {
   if (!exports) throw new StridecError("FAILED", "", "the compiler is not loaded; expected `await init()` before the first call");
   const encoder = new TextEncoder();
   const line = encoder.encode(`${JSON.stringify(question)}\n`);
@@ -77,6 +87,8 @@ function ask(question, bytes = "", names = {}) {
   }
   return answer;
 }
+
+const isBytes = (given) => given instanceof ArrayBuffer || ArrayBuffer.isView(given);
 
 function bytesOf(field, given) {
   if (given instanceof ArrayBuffer) return new Uint8Array(given);
@@ -111,7 +123,7 @@ function notation(field, layout) {
     const strides = integers(`${field}.strides`, layout.strides, -Infinity);
     return `${start} strided<[${strides}]${layout.offset === undefined ? "" : `, offset: ${integer(`${field}.offset`, layout.offset)}`}>`;
   }
-  const order = layout.minorToMajor ? integers(`${field}.minorToMajor`, layout.minorToMajor) : CHANNELS.NCHW(dimensions.length);
+  const order = layout.minorToMajor ? integers(`${field}.minorToMajor`, layout.minorToMajor) : [...dimensions.keys()].reverse();
   const tiles = (layout.tiles ?? []).map((tile, at) => `(${integers(`${field}.tiles[${at}]`, tile)})`).join("");
   const bits = layout.elementSizeInBits ? `E(${integer(`${field}.elementSizeInBits`, layout.elementSizeInBits)})` : "";
   return `${start}{${order}${tiles || bits ? ":" : ""}${tiles ? `T${tiles}` : ""}${bits}}`;
@@ -125,60 +137,45 @@ function compilation(options = {}) {
   if (typeof target === "string") {
     question.target = target;
   } else if (target !== undefined) {
-    if (!target || typeof target !== "object") throw invalid("target", "a preset's name or the limits of a device", target);
+    if (!target || typeof target !== "object") throw invalid("options.target", "a preset's name or the limits of a device", target);
     for (const name of LIMITS) {
       if (target[name] === undefined) continue;
-      question[name] = Number(integer(`target.${name}`, target[name]));
+      question[name] = Number(integer(`options.target.${name}`, target[name]));
     }
-    if (!Object.keys(question).length) throw invalid("target", `one of the limits ${LIMITS.join(", ")}`, target);
+    if (!Object.keys(question).length) throw invalid("options.target", `one of the limits ${LIMITS.join(", ")}`, target);
   }
-  if (gaps !== undefined && gaps !== "keep" && gaps !== "fill") throw invalid("gaps", "\"fill\" or \"keep\"", gaps);
+  if (gaps !== undefined && gaps !== "keep" && gaps !== "fill") throw invalid("options.gaps", "\"fill\" or \"keep\"", gaps);
   if (gaps === "keep") question.gaps = gaps;
   return question;
 }
 
 /** Compiles a relayout or a slice. */
-function operation(question, options) {
+function operation(question, options, names) {
   const table = options?.table;
-  if (table !== undefined && (!table || typeof table !== "object")) throw invalid("table", "an object with entries", table);
-  if (table === undefined) return ask({ ...question, ...compilation(options) }).kernel;
-  const dimension = table.dimension === undefined ? -1 : Number(integer("table.dimension", table.dimension));
-  return ask({ ...question, ...compilation(options), table: dimension }, bytesOf("table.entries", table.entries)).kernel;
-}
-
-/** Returns the type and the dimensions of a layout. XLA's notation begins with them. */
-function extentsOf(source) {
-  const [, type, list] = /^\s*(\w+)\[(\d+(?:,\d+)*)\]/.exec(source) ?? [];
-  if (list) return { type, dimensions: list.split(",").map(Number) };
-  const { element_type, dimensions } = ask({ kind: "describe", from: source });
-  return { type: element_type, dimensions };
+  if (table !== undefined && (!table || typeof table !== "object")) throw invalid("options.table", "an object with entries", table);
+  if (table === undefined) return ask({ ...question, ...compilation(options) }, "", names).kernel;
+  const dimension = table.dimension === undefined ? -1 : Number(integer("options.table.dimension", table.dimension));
+  return ask({ ...question, ...compilation(options), table: dimension }, bytesOf("options.table.entries", table.entries), names).kernel;
 }
 
 /** Compiles a copy from one layout to another. Two element types convert the values. */
 export function relayout(from, to, options) {
-  const source = notation("from", from);
-  let destination = to;
-  if (to === "NCHW" || to === "NHWC") {
-    const { type, dimensions } = extentsOf(source);
-    if (dimensions.length < 3) throw new StridecError("INVALID", "to", `to: expected a layout, because ${to} is for at least 3 dimensions, got ${dimensions.length}`);
-    destination = { type, dimensions, minorToMajor: CHANNELS[to](dimensions.length) };
-  }
-  return operation({ kind: "relayout", from: source, to: notation("to", destination) }, options);
+  return operation({ kind: "relayout", from: notation("from", from), to: notation("to", to) }, options);
 }
 
 /** Compiles a copy of a window of the source. */
 export function slice(from, window, options) {
   if (!window || typeof window !== "object") throw invalid("window", "an object with offsets and sizes", window);
-  const sizes = integers("sizes", window.sizes);
+  const sizes = integers("window.sizes", window.sizes);
   const question = {
     kind: "slice",
     from: notation("from", from),
-    to: options?.to === undefined ? "" : notation("to", options.to),
-    offsets: integers("offsets", window.offsets).join(),
+    to: options?.to === undefined ? "" : notation("options.to", options.to),
+    offsets: integers("window.offsets", window.offsets).join(),
     sizes: sizes.join(),
-    strides: (window.strides ? integers("strides", window.strides, -Infinity) : sizes.map(() => 1)).join(),
+    strides: (window.strides ? integers("window.strides", window.strides, -Infinity) : sizes.map(() => 1)).join(),
   };
-  return operation(question, options);
+  return operation(question, options, SLICE);
 }
 
 /** Compiles a module that moves data: HLO text, StableHLO text or a serialized HLO module. */

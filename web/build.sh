@@ -8,10 +8,12 @@ if [[ "${1:-}" == --package ]]; then
     shift
 fi
 site=$(realpath -m "${1:-$(dirname "$0")/site}")
+target=$(realpath -m "${CARGO_TARGET_DIR:-$(dirname "$0")/target}")
+export CARGO_TARGET_DIR=$target
 cd "$(dirname "$0")"
 
 mkdir -p "$site"
-built=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release/stridec_web.wasm
+built=$target/wasm32-unknown-unknown/release/stridec_web.wasm
 # Paths of this machine would be part of the module, in the places of panics.
 registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
 root=$(cd .. && pwd)
@@ -19,7 +21,7 @@ root=$(cd .. && pwd)
 # Builds a module with the given options of Cargo: `wasm NAME [OPTION…]`.
 wasm() {
     # The page folds constants on the host, and copies nothing else there: `src/host/mod.rs`.
-    local paths="--remap-path-prefix=$root= --remap-path-prefix=$registry="
+    local paths="--remap-path-prefix=$root= --remap-path-prefix=$target= --remap-path-prefix=$registry="
     RUSTFLAGS="${RUSTFLAGS:-} --cfg stridec_plain_host $paths" \
         ./cargo.sh build --release "${@:2}"
     # Binaryen takes a tenth off a module and 2% off what is sent. The page works without it too.

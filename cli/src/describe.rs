@@ -1,16 +1,16 @@
 //! `stridec describe`: prints the lowered form of a shape.
 
 use prost::Message;
+use serde_json::{Value, json};
 use stridec::{
     Error, Tensor,
-    notation::{NotationError, TensorForm, read},
+    notation::{NotationError, TensorForm, description, read},
     proto::xla,
     shape::{ElementType, Shape, to_json, to_textproto},
 };
 
 use super::{
     args::{DescribeArgs, DescribeFormat},
-    describe_json::{describe_json, leaves_json},
     describe_sharding::Sharded,
     describe_text::describe_text,
     errors::{Exit, Failure},
@@ -23,7 +23,7 @@ pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
     if let Some(tensor) = digits_alone(&args.shape) {
         return match args.format {
             DescribeFormat::Text => print(&describe_text(&tensor)),
-            DescribeFormat::Json => print(&format!("{:#}\n", describe_json(&tensor))),
+            DescribeFormat::Json => print(&format!("{:#}\n", description(&tensor))),
             _ => Err(Error::from(NotationError::Digits).into()),
         };
     }
@@ -41,7 +41,7 @@ pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
     }
     match args.format {
         DescribeFormat::Text => print(&text(&shape)?),
-        DescribeFormat::Json => print(&format!("{:#}\n", json(&shape)?)),
+        DescribeFormat::Json => print(&format!("{:#}\n", shape_json(&shape)?)),
         DescribeFormat::Pb => {
             let mut output = Output::open("-".as_ref())?;
             output.write(&proto(&shape)?.encode_to_vec())?;
@@ -93,14 +93,36 @@ fn leaf_text(path: &str, shape: &Shape) -> String {
 }
 
 /// Describes a shape as JSON.
-fn json(shape: &ShapeArg) -> Result<serde_json::Value, Failure> {
+fn shape_json(shape: &ShapeArg) -> Result<Value, Failure> {
     match shape {
-        ShapeArg::Tensor(tensor) => Ok(describe_json(tensor)),
+        ShapeArg::Tensor(tensor) => Ok(description(tensor)),
         ShapeArg::Abstract(shape, error) => match leaves(shape) {
             Some(leaves) => Ok(leaves_json(shape, &leaves)),
             None => Err(error.clone().into()),
         },
     }
+}
+
+/// Returns the lowered form of each array in a tuple. The field `path` is the position of the
+/// array, such as `1,0`. If an array has no memory, the field `unsupported` gives the reason.
+fn leaves_json(tuple: &Shape, leaves: &[(String, &Shape)]) -> Value {
+    let leaf = |(path, shape): &(String, &Shape)| {
+        let mut value = match Tensor::try_from((*shape).clone()) {
+            Ok(tensor) => description(&tensor),
+            Err(error) => json!({
+                "shape": shape.to_string(),
+                "element_type": shape.element_type().name(),
+                "unsupported": error.to_string(),
+            }),
+        };
+        value["path"] = json!(path);
+        value
+    };
+    json!({
+        "shape": tuple.to_string(),
+        "element_type": "tuple",
+        "leaves": leaves.iter().map(leaf).collect::<Vec<_>>(),
+    })
 }
 
 /// Returns all arrays in a tuple, each with its path, such as `1,0`. Returns `None` if the shape is

@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use stridec::{
     Error, ErrorKind, Tensor,
+    notation::description,
     reshard::MAX_DEVICES,
     shape::Shape,
     sharding::{NotWhole, Placement, Sharding},
 };
 
 use super::{
-    describe_json::describe_json,
     errors::{Exit, Failure},
     reshard_plan::tiles,
     shape_arg::ShapeArg,
@@ -79,7 +79,7 @@ impl<'a> Sharded<'a> {
     /// Returns the description of the shape and the sharding as JSON. `devices` is null without
     /// boxes.
     pub(super) fn json(&self, tensor: &Tensor) -> Value {
-        let mut value = describe_json(tensor);
+        let mut value = description(tensor);
         value["sharding"] = json!(self.sharding.to_string());
         value["sharding_forms"] = json!(self.forms());
         value["not_whole"] = self.sharding.not_whole().into_iter().map(NotWhole::name).collect();

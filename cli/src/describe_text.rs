@@ -2,12 +2,12 @@
 
 use std::fmt::{Display, Write as _};
 
+use serde_json::Value;
 use stridec::{
     Tensor,
+    notation::forms,
     stride::{PaddingReport, StrideDescriptor},
 };
-
-use super::describe_forms::{self, forms};
 
 /// Describes a tensor as text, with a line for each property.
 pub(super) fn describe_text(tensor: &Tensor) -> String {
@@ -58,7 +58,7 @@ pub(super) fn describe_text(tensor: &Tensor) -> String {
     line("packed", &if descriptor.is_packed() { "yes: every place is one element" } else { "no" });
     line("padding", &padding(descriptor));
     for (name, form) in forms(tensor) {
-        line(&name, &describe_forms::line(&form));
+        line(&name, &form_line(&form));
     }
     text
 }
@@ -81,4 +81,19 @@ fn padding(descriptor: &StrideDescriptor) -> String {
 fn count(n: impl Into<u64>, what: &str) -> String {
     let n = n.into();
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Returns a value of [`forms`] as one line.
+fn form_line(form: &Value) -> String {
+    match form {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) => {
+            if let Some(why) = fields.get("unsupported") {
+                return format!("none: {}", form_line(why));
+            }
+            let fields = fields.iter().map(|(key, value)| format!("{key} {}", form_line(value)));
+            fields.collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
 }

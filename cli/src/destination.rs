@@ -1,12 +1,7 @@
 //! Parses the argument `--to` of an operation. It is a whole `SHAPE`, or only a layout, to which
 //! the operation adds the extents and the element type.
 
-use stridec::{
-    Error, Tensor,
-    notation::dml::minor_to_major_from_letters,
-    shape::{Layout, Shape},
-    stride::StrideDescriptor,
-};
+use stridec::{Tensor, notation::ordered, stride::StrideDescriptor};
 
 use super::{errors::Failure, shape_arg::tensor};
 
@@ -22,15 +17,10 @@ pub(super) fn destination(
         let reason = format!("expected a layout in braces, '{{{text}}}', or a shape, got `{text}`");
         return Err(Failure::invalid(reason));
     }
-    let layout = if text.starts_with('{') {
-        text.parse().map_err(|error| Failure::notation(text, &error))?
-    } else if !text.is_empty() && text.chars().all(|c| c.is_ascii_alphabetic() || c == ' ') {
-        from_letters(text, source, sizes.len())?
-    } else {
-        return tensor(argument);
-    };
-    let shape = Shape::new(source.element_type(), sizes.iter().copied(), layout);
-    Ok(Tensor::try_from(shape.map_err(Error::from)?).map_err(Error::from)?)
+    match ordered(text, source, sizes) {
+        Some(tensor) => tensor.map_err(|error| Failure::notation(text, &error)),
+        None => tensor(argument),
+    }
 }
 
 /// Guesses the layout for a user who wrote extents in the order of memory, to suggest it in a
@@ -48,21 +38,6 @@ pub(super) fn meant(source: &[u64], destination: &[u64]) -> Option<String> {
     }
     let layout = format!("'{{{}}}'", minor_to_major.join(","));
     Some(if layout == "'{1,3,2,0}'" { format!("{layout} or NHWC") } else { layout })
-}
-
-/// Parses a layout that is written with letters. Its elements are as wide as the elements of the
-/// source.
-fn from_letters(text: &str, source: &StrideDescriptor, rank: usize) -> Result<Layout, Failure> {
-    let (order, over) = match text.split_once(" over ") {
-        Some((order, over)) => (order.trim(), Some(over.trim())),
-        None => (text, None),
-    };
-    let order = minor_to_major_from_letters(order, over, rank).map_err(Error::from)?;
-    let mut layout = Layout::new(order);
-    if source.element_type().storage_bits() != Some(source.element_bits()) {
-        layout.element_size_in_bits = source.element_bits().into();
-    }
-    Ok(layout)
 }
 
 #[cfg(test)]

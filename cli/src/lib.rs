@@ -8,8 +8,6 @@ mod calibrate;
 mod compile;
 mod convert;
 mod describe;
-mod describe_forms;
-mod describe_json;
 mod describe_sharding;
 mod describe_text;
 mod destination;

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-use stridec::hlo::{DefaultTiles, InstructionMemory, MemoryReport, cheapest_order};
+use stridec::hlo::{DefaultTiles, MemoryReport};
 
 use super::{
     args::{DeviceTiles, MemoryArgs, MemoryFormat},
@@ -56,7 +55,7 @@ pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
     };
     match args.format {
         MemoryFormat::Text => print(&printable(&report.table(top.unwrap_or(TOP)))),
-        MemoryFormat::Json => print(&format!("{:#}\n", object(&report, top))),
+        MemoryFormat::Json => print(&format!("{:#}\n", report.json(top))),
     }
 }
 
@@ -64,41 +63,4 @@ pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
 fn is_shape(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| SHAPES.contains(&ending))
-}
-
-/// Returns the report as JSON. `top` limits the number of instructions; `None` lists all of them.
-fn object(report: &MemoryReport, top: Option<usize>) -> Value {
-    let shown = report.instructions.iter().take(top.unwrap_or(usize::MAX));
-    let instructions: Vec<Value> =
-        shown.enumerate().map(|(i, it)| instruction(it, i < TOP)).collect();
-    json!({
-        "instructions": instructions,
-        "total_bytes": report.total_bytes,
-        "total_padding_bytes": report.total_padding_bytes,
-        "parameters_bytes": report.parameters_bytes,
-        "results_bytes": report.results_bytes,
-        "temporaries_bytes": report.temporaries_bytes,
-    })
-}
-
-/// Returns the memory of an instruction as JSON. If `is_worst` is true, adds the field `cheapest`:
-/// the dimension order that needs the fewest bytes.
-fn instruction(instruction: &InstructionMemory, is_worst: bool) -> Value {
-    let memory = instruction.memory;
-    let mut value = json!({
-        "computation": instruction.computation.as_ref(),
-        "name": instruction.name.as_ref(),
-        "opcode": instruction.opcode.as_ref(),
-        "shape": instruction.shape.to_string(),
-        "elements": memory.map(|memory| memory.elements),
-        "unpadded_bytes": memory.map(|memory| memory.unpadded_bytes),
-        "bytes": memory.map(|memory| memory.bytes),
-        "padding_bytes": memory.map(|memory| memory.padding_bytes()),
-        "expansion": memory.map(|memory| memory.expansion()),
-        "has_buffer": instruction.has_buffer,
-    });
-    if is_worst && let Some((shape, cheapest)) = cheapest_order(&instruction.shape) {
-        value["cheapest"] = json!({ "shape": shape.to_string(), "bytes": cheapest.bytes });
-    }
-    value
 }

@@ -1,4 +1,4 @@
-// Runs the bundle in Chromium, under a policy that allows no more than WebAssembly:
+// Runs a site with the bundle in Chromium, under a policy that allows no more than WebAssembly:
 // `node chromium.mjs FOLDER`.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -10,7 +10,7 @@ import puppeteer from "puppeteer-core";
 const folder = process.argv[2];
 const types = { js: "text/javascript", wasm: "application/wasm" };
 const server = createServer(async ({ url }, response) => {
-  const content = url === "/" ? '<!doctype html><script type="module" src="/bundle.js"></script>' : await readFile(join(folder, url)).catch(() => null);
+  const content = await readFile(join(folder, url === "/" ? "index.html" : url)).catch(() => null);
   response.writeHead(content ? 200 : 404, { "content-type": types[url.split(".").pop()] ?? "text/html", "content-security-policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" });
   response.end(content);
 });
@@ -24,6 +24,6 @@ page.on("pageerror", (error) => console.error(error.stack));
 await page.goto(`http://127.0.0.1:${server.address().port}/`);
 await page.waitForNetworkIdle();
 assert.deepEqual(await page.evaluate(() => globalThis.test()), [1, 4, 2, 5, 3, 6]);
-console.log("the bundle runs in Chromium");
+console.log(`the bundle in ${folder} runs in Chromium`);
 await browser.close();
 server.close();

@@ -35,6 +35,7 @@ test("every way to load", async () => {
   await init();
   await init(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   await init(Promise.resolve(new Response(bytes, { headers: { "content-type": "application/wasm" } })));
+  await init(new Response(bytes, { headers: { "content-type": "application/octet-stream" } }));
   await assert.rejects(init(new Response("", { status: 404 })), /404/);
 });
 
@@ -50,7 +51,22 @@ test("kernels are those of the command line", () => {
     assert.deepEqual(relayout(from, to, { target }), cli("compile", "relayout", "--from", from, "--to", to, "--emit", "json", ...options));
   }
   assert.deepEqual(slice("f32[8,12]", { offsets: [0, 1], sizes: [8, 11], strides: [-2, 3] }), cli("compile", "slice", "--from", "f32[8,12]", "--offsets", "0,1", "--sizes", "8,11", "--strides", "-2,3", "--emit", "json"));
+  const order = ["--from", "bf16[2,3,4,5,6]", "--to", "NDHWC"];
+  assert.deepEqual(relayout(order[1], order[3]), cli("compile", "relayout", ...order, "--emit", "json"));
   for (const layout of ["f32[2,3]{0,1}", "bf16[16,256]{1,0:T(8,128)(2,1)}"]) assert.deepEqual(describe(layout), cli("describe", layout, "--format", "json"));
+  const padded = "f32[1024,3]{1,0:T(8,128)}";
+  assert.deepEqual(memory(padded), cli("memory", padded, "--format", "json"));
+  assert.equal(memory(padded).instructions[0].cheapest.shape, "f32[1024,3]{0,1:T(8,128)}");
+});
+
+test("an order takes the dimensions of the source", () => {
+  const same = (from, to, whole) => assert.deepEqual(relayout(from, to), relayout(from, whole));
+  same("f32[2,3,4,5]", "NHWC", "f32[2,3,4,5]{1,3,2,0}");
+  same({ type: "f32", dimensions: [2, 3, 4, 5], minorToMajor: [1, 3, 2, 0] }, "NCHW", "f32[2,3,4,5]{3,2,1,0}");
+  same("torch:f32[2, 3, 4, 5][60, 20, 5, 1]", "NHWC", "f32[2,3,4,5]{1,3,2,0}");
+  same("u8[2,3]", "{0,1}", "u8[2,3]{0,1}");
+  const window = { offsets: [0, 0, 1], sizes: [2, 3, 4], strides: [1, 1, 2] };
+  assert.deepEqual(slice("f32[2,3,5]", window, { to: "NWC" }), slice("f32[2,3,5]", window, { to: "f32[2,3,2]{1,2,0}" }));
 });
 
 test("layouts as objects", () => {
@@ -87,7 +103,9 @@ test("conversions, tables, gaps and limits", () => {
 test("programs and memory", () => {
   const text = "ENTRY e { p = f32[4,6] parameter(0)\n ROOT r = f32[6,4] transpose(p), dimensions={1,0} }";
   const made = program(text);
-  assert.deepEqual([made.parameters, made.results].map(([image]) => image.sizeInBytes), [96, 96]);
+  assert.deepEqual([made.parameters, made.results].map(([image]) => [image.sizeInBytes, image.bindingBytes]), [[96, 96], [96, 96]]);
+  const odd = program("ENTRY e { p = u8[3,5] parameter(0)\n q = u8[7] parameter(1)\n ROOT r = u8[5,3] transpose(p), dimensions={1,0} }");
+  assert.deepEqual(odd.parameters.map(({ sizeInBytes, bindingBytes }) => [sizeInBytes, bindingBytes]), [[15, 16], [7, 0]]);
   assert.deepEqual(made.kernels[0].bindings.map(({ source }) => source.kind), ["PARAMETER", "RESULT"]);
   assert.deepEqual(program(new TextEncoder().encode(text)), made);
   const stable = 'module @m { func.func public @main(%a: tensor<2x3xf32>) -> tensor<3x2xf32> { %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32> return %0 : tensor<3x2xf32> } }';
@@ -101,19 +119,24 @@ test("errors name the field, the value and what is expected", () => {
   refuses(() => relayout(7, "f32[2]"), "from", "got 7");
   refuses(() => relayout({ type: "f32", dimensions: [2, -1] }, "f32[2]"), "from.dimensions[1]", "-1");
   refuses(() => relayout({ type: "f32", dimensions: [2], order: [0] }, "f32[2]"), "from.order", "minorToMajor");
-  refuses(() => relayout("f32[2]", "NHWC"), "to", "3 dimensions");
-  refuses(() => relayout("f32[2]", "f32[2]", { target: "abacus" }), "target", "abacus");
-  refuses(() => relayout("f32[2]", "f32[2]", { target: {} }), "target", "maxStorageBufferBindingSize");
-  refuses(() => relayout("f32[2]", "f32[2]", { gaps: "yes" }), "gaps", "yes");
-  refuses(() => slice("f32[4]", { offsets: [0.5], sizes: [2] }), "offsets[0]", "0.5");
+  refuses(() => relayout("f32[2]", "NHWC"), "to", "1 letter");
+  refuses(() => relayout("f32[2]", "f32[2]", { target: "abacus" }), "options.target", "abacus");
+  refuses(() => relayout("f32[2]", "f32[2]", { target: {} }), "options.target", "maxStorageBufferBindingSize");
+  refuses(() => relayout("f32[2]", "f32[2]", { gaps: "yes" }), "options.gaps", "yes");
+  refuses(() => slice("f32[4]", { offsets: [0.5], sizes: [2] }), "window.offsets[0]", "0.5");
   refuses(() => program("ENTRY"), "module");
   refuses(() => program(7), "module", "typed array");
+  const module = "ENTRY e { p = f32[4,6] parameter(0)\n ROOT r = f32[6,4] transpose(p), dimensions={1,0} }";
+  refuses(() => program(module, { target: "abacus" }), "options.target", "abacus");
+  refuses(() => program(module, { target: { maxComputeInvocationsPerWorkgroup: 0 } }), "options.target", "got 0");
+  refuses(() => slice("f32[4]", { offsets: [9], sizes: [2] }), "window.offsets");
+  refuses(() => slice("f32[4]", { offsets: [0], sizes: [2] }, { to: "f32[" }), "options.to");
   refuses(() => memory({}), "module", "typed array");
-  refuses(() => relayout("f32[2]", "f32[2]", { target: { maxComputeInvocationsPerWorkgroup: 0 } }), "target", "got 0");
+  refuses(() => relayout("f32[2]", "f32[2]", { target: { maxComputeInvocationsPerWorkgroup: 0 } }), "options.target", "got 0");
   refuses(() => relayout("f32[2]", "f32[2]", null), "options", "null");
   refuses(() => program("ENTRY", 3), "options", "got 3");
   refuses(() => slice("f32[4]", { offsets: [0], sizes: [2] }, null), "options", "null");
-  refuses(() => relayout("u8[2]", "u8[2]", { table: null }), "table", "null");
+  refuses(() => relayout("u8[2]", "u8[2]", { table: null }), "options.table", "null");
   refuses(() => offset("f32[2]", [2]), "index", "2");
   refuses(() => describe("f32["), "layout");
   refuses(() => convert("f32[2]", "runes"), "as", "runes");

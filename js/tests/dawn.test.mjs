@@ -112,6 +112,10 @@ ENTRY e {
   const [both, turned] = await run(device, program(module), x, y);
   assert.deepEqual([...new Float32Array(both.buffer)], [...x, ...y]);
   assert.deepEqual([...new Float32Array(turned.buffer)].slice(0, 4), [6, 12, 18, 100]);
+  // No kernel reads the second parameter, which needs no buffer.
+  const unused = program("ENTRY e { p = u8[3,5] parameter(0)\n q = u8[7] parameter(1)\n c = u8[3] constant({7, 8, 9})\n t = u8[5,3] transpose(p), dimensions={1,0}\n d = u8[1,3] reshape(c)\n ROOT r = u8[6,3] concatenate(t, d), dimensions={0} }");
+  const [joined] = await run(device, unused, Uint8Array.from({ length: 15 }, (_, at) => at), new Uint8Array(7));
+  assert.deepEqual([...joined], [0, 5, 10, 1, 6, 11, 2, 7, 12, 3, 8, 13, 4, 9, 14, 7, 8, 9]);
   const halves = await run(device, relayout("u8[5]", "f16[5]"), Uint8Array.of(0, 1, 2, 3, 4));
   assert.deepEqual([...new Uint16Array(halves.buffer)], [0, 0x3c00, 0x4000, 0x4200, 0x4400]);
   const entries = Uint16Array.from({ length: 256 }, (_, at) => at * 3);

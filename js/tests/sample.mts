@@ -12,7 +12,9 @@ export async function sample(device: Device, encoder: Encoder, source: Resource,
   const kernel: Kernel = relayout("f32[8,64,112,112]", "NHWC", { target: { maxStorageBufferBindingSize: 1 } });
   const cut = slice(strided, { offsets: [0, 0], sizes: [1, 2] }, { to: "f32[1,2]", gaps: "keep" });
   const bindings: number = kernel.bindings[0]!.sizeInBytes + offset(tiled, [0, 0]) + describe(tiled).physical_bytes + memory("f32[2]").total_bytes;
-  const runner = new KernelRunner(device, { cacheCapacity: bindings });
+  const proved: number | undefined = kernel.proof?.lastSourceWord ?? kernel.proof?.furtherSources[0]?.lastWord;
+  const sizes: number[] = program("ENTRY").parameters.map(({ sizeInBytes, bindingBytes }) => sizeInBytes + bindingBytes + (proved ?? 0));
+  const runner = new KernelRunner(device, { cacheCapacity: bindings + sizes.length });
   await runner.prepare(cut);
   runner.encode(encoder, kernel, source, result);
   try {

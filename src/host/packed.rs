@@ -295,12 +295,12 @@ pub(super) fn move_units(
     take(source, from + head, line, bits);
 }
 
-/// Transposes units between neighbouring lines, which are `pitch` bytes apart, a multiple of 32. The
-/// bytes of a line after the first `width` are not used, and may change.
+/// Transposes units between neighbouring lines, which are `pitch` bytes apart, a multiple of 32.
+/// The bytes of a line after the first `width` are not used, and may change.
 ///
-/// A group has as many lines as a byte has units. Afterwards, each byte of line `k` of a group holds
-/// unit `k` of the bytes that all lines of the group had at this place; the unit of the first line
-/// is in the lowest bits.
+/// A group has as many lines as a byte has units. Afterwards, each byte of line `k` of a group
+/// holds unit `k` of the bytes that all lines of the group had at this place; the unit of the first
+/// line is in the lowest bits.
 pub(super) fn turn_units(lines: &mut [u8], (pitch, width): (usize, usize), bits: u32) {
     if !Simd::here().is_some_and(|simd| simd.turn_units(lines, (pitch, width), bits)) {
         turn_bytes(lines, (pitch, width), bits);

@@ -206,8 +206,9 @@ impl Group {
     }
 }
 
-/// Returns the number of steps of an axis in each of its blocks, about `block`. A last block that is
-/// much shorter than the others costs more than longer blocks, so its steps are spread over these.
+/// Returns the number of steps of an axis in each of its blocks, about `block`. A last block that
+/// is much shorter than the others costs more than longer blocks, so its steps are spread over
+/// these.
 fn even_block(extent: usize, block: usize) -> usize {
     let is_even = |block: &usize| extent.is_multiple_of(*block) || 2 * (extent % block) > *block;
     if block >= extent || is_even(&block) {

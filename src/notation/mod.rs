@@ -24,9 +24,13 @@
 mod chain;
 mod cursor;
 mod cute;
+#[cfg(feature = "json")]
+mod description;
 mod dlpack;
 pub mod dml;
 mod error;
+#[cfg(feature = "json")]
+mod forms;
 mod ggml;
 mod jax;
 mod keys;
@@ -36,6 +40,7 @@ mod memref;
 mod named;
 mod numpy;
 mod onednn;
+mod order;
 mod pitched;
 mod pjrt;
 mod prefix;
@@ -50,12 +55,17 @@ mod types;
 mod xla;
 
 pub use cute::{CuteError, CuteLayout, Mode};
+#[cfg(feature = "json")]
+pub use description::description;
 pub use dlpack::DlPack;
 pub use error::NotationError;
+#[cfg(feature = "json")]
+pub use forms::forms;
 pub(crate) use kind::is_other;
 pub use kind::{Kind, read};
 pub use memref::memref;
 pub use numpy::NumpyArray;
+pub use order::ordered;
 pub use pjrt::PjrtMemoryLayout;
 pub use strides::from_byte_strides;
 pub use tensor::{Tensor, TensorForm};

@@ -22,6 +22,7 @@ use crate::{
 };
 
 /// Writes a kernel in which each invocation moves one [`Block`] in registers.
+#[inline(never)] // WebAssembly compiles a function at its first call
 pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let (nest, tiled) = (block.nest(), block.tiled());
     let store_bits = block.store() * u64::from(nest.dst_bits());

@@ -22,6 +22,7 @@ use crate::nest::{
 
 /// Writes a kernel in which each invocation computes one word of the destination, or one unit if
 /// units are wider than a word.
+#[inline(never)] // WebAssembly compiles a function at its first call
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     let lanes = (32 / nest.dst_bits()).max(1);
     lookups(writer, nest);

@@ -21,6 +21,7 @@ use crate::{
 };
 
 /// Writes a kernel in which each invocation copies a portion of one row.
+#[inline(never)] // WebAssembly compiles a function at its first call
 pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     let nest = &rows.nest;
     let meetings = rows.meetings();

@@ -11,6 +11,7 @@ use super::{
 use crate::{nest::width, schedule::WholeRows};
 
 /// Writes a kernel in which each invocation copies a part of one row.
+#[inline(never)] // WebAssembly compiles a function at its first call
 pub(super) fn whole_rows(writer: &mut Writer, rows: &WholeRows) {
     let WholeRows { nest, units, lanes } = rows;
     let first = nest.first_of_rows();

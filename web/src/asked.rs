@@ -2,7 +2,7 @@
 //! name of a field.
 
 use serde_json::Value;
-use stridec::{Error, Operation, Target, Tensor, hlo::Module, window::Slice};
+use stridec::{Error, Operation, Target, Tensor, hlo::Module, notation::ordered, window::Slice};
 
 use crate::fault::{Fault, Field};
 
@@ -49,23 +49,33 @@ impl<'a> Asked<'a> {
         })
     }
 
+    /// Returns the layout in the field `to`: a whole one, or only an order such as `{1,3,2,0}` or
+    /// `NHWC`. An order is completed by the element type of `source` and by `sizes`.
+    pub(crate) fn destination(&self, source: &Tensor, sizes: &[u64]) -> Result<Tensor, Fault> {
+        let text = self.text(Field::To.name());
+        match ordered(text, source.descriptor(), sizes) {
+            Some(tensor) => tensor.map_err(|error| Fault::notation(Field::To, text, &error)),
+            None => self.tensor(Field::To),
+        }
+    }
+
     /// Returns the relayout or the slice that the question describes.
     pub(crate) fn operation(&self) -> Result<Operation, Fault> {
         let source = self.tensor(Field::From)?;
         let operation = if self.text("kind") == "slice" {
-            let to = Field::To;
-            let destination = match self.text(to.name()).trim() {
-                "" => None,
-                _ => Some(self.tensor(to)?),
-            };
             let slice = Slice::new(
                 self.numbers::<u64>(Field::Offsets)?,
                 self.numbers::<u64>(Field::Sizes)?,
                 self.numbers::<i64>(Field::Strides)?,
             );
+            let destination = match self.text(Field::To.name()).trim() {
+                "" => None,
+                _ => Some(self.destination(&source, &slice.max_copied_elements())?),
+            };
             Operation::slice(source, &slice, destination)
         } else {
-            Operation::relayout(source, self.tensor(Field::To)?)
+            let destination = self.destination(&source, source.descriptor().sizes())?;
+            Operation::relayout(source, destination)
         };
         operation.map_err(|error| Fault::operation(&error))
     }

@@ -3,6 +3,8 @@
 use std::{fmt::Display, ops::Range};
 
 use serde_json::{Value, json};
+#[cfg(feature = "package")]
+use stridec::program::ProgramError;
 use stridec::{Error, ErrorKind, hlo::HloError, shape::ParseError};
 
 /// A field of the page.
@@ -110,6 +112,21 @@ impl Fault {
     pub(crate) fn operation(error: &Error) -> Self {
         let path = error.field().map(|field| field.to_string()).unwrap_or_default();
         Self::error(Field::of_path(&path), error)
+    }
+
+    /// Returns the fault for a module that does not compile: a fault of the target if the error is
+    /// about it, and otherwise of the module.
+    #[cfg(feature = "package")]
+    pub(crate) fn program(error: ProgramError) -> Self {
+        let about = match &error {
+            ProgramError::Kernel { error, .. } => error.field(),
+            _ => None,
+        };
+        let field = match about.map(|field| Field::of_path(&field.to_string())) {
+            Some(Field::Target) => Field::Target,
+            _ => Field::Module,
+        };
+        Self::error(field, &error.into())
     }
 
     /// Returns the fault for a module that is refused. `text` is the text of the module.

@@ -15,14 +15,6 @@
 //! ```
 
 mod asked;
-#[cfg(feature = "package")]
-#[path = "../../cli/src/describe_forms.rs"]
-#[allow(dead_code)] // the text for people
-mod describe_forms;
-#[cfg(feature = "package")]
-#[path = "../../cli/src/describe_json.rs"]
-#[allow(dead_code)] // tuples
-mod describe_json;
 pub mod exports;
 mod fault;
 #[cfg(feature = "languages")]

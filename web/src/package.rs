@@ -15,90 +15,95 @@
 //! and `table` is its dimension or -1. The answer to an invalid question has an `error` instead.
 //! So does an answer with a number that JavaScript would round.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use serde_json::{Number, Value, json};
 use stridec::{
     Error, Kernel, Target, Tensor,
-    hlo::InstructionMemory,
     nest::Gaps,
-    notation::{Kind, read},
+    notation::{Kind, description, read},
     program::{ArrayBuffer, BufferId, Program, compile_module},
     request::Table,
 };
 
 use crate::{
     asked::Asked,
-    describe_json::describe_json,
     fault::{Fault, Field},
     memory::measured,
 };
 
-/// Answers one question.
+/// Answers one question. A panic ends the instance, because the module is built to abort;
+/// `js/index.js` then makes another instance.
 pub(crate) fn show(input: &[u8]) -> Vec<u8> {
-    let answer = || Asked::read(input).and_then(|asked| exact(&asked, answer(&asked)?));
-    let answer = match catch_unwind(AssertUnwindSafe(answer)) {
-        Ok(answer) => answer.unwrap_or_else(|fault| json!({ "error": fault.json() })),
-        Err(_) => {
-            json!({ "error": { "code": "FAILED", "field": "", "message": "a defect of stridec" } })
-        }
-    };
+    let answer = Asked::read(input).and_then(|asked| exact(&asked, answer(&asked)?));
+    let answer = answer.unwrap_or_else(|fault| json!({ "error": fault.json() }));
     answer.to_string().into_bytes()
 }
 
 fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
     match asked.text("kind") {
-        "relayout" | "slice" => {
-            let mut operation = asked.operation()?;
-            if asked.text("gaps") == "keep" {
-                operation = operation.with_gaps(Gaps::Keep);
-            }
-            if let Some(dimension) = asked.number("table") {
-                let table = Table::new(asked.bytes().to_vec(), usize::try_from(dimension).ok());
-                operation =
-                    operation.with_table(table).map_err(|error| Fault::operation(&error))?;
-            }
-            let kernel = operation.compile(&target(asked)?);
-            let kernel = kernel.map_err(|error| Fault::operation(&error))?;
-            Ok(json!({ "kernel": of_kernel(&kernel) }))
-        }
-        "program" => {
-            let (module, target) = (asked.module()?, target(asked)?);
-            let program = compile_module(&module, &target)
-                .map_err(|error| Fault::error(Field::Module, &Error::from(error)))?;
-            Ok(json!({ "program": of_program(&program) }))
-        }
-        "describe" => Ok(describe_json(&layout(asked)?)),
-        "offset" => {
-            let tensor = layout(asked)?;
-            let index = asked.numbers::<u64>(Field::Index)?;
-            let offset = tensor.descriptor().offset(&index);
-            let offset = offset.map_err(|error| Fault::error(Field::Index, &error.into()))?;
-            Ok(json!({ "offset": offset }))
-        }
-        "convert" => {
-            let fault = |error: Error| Fault::error(Field::As, &error);
-            let name = asked.text(Field::To.name());
-            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-                let names = Kind::ALL.map(Kind::name).join(", ");
-                Fault::new(Field::As, format!("expected one of {names}, got {name:?}"))
-            })?;
-            let text = layout(asked)?.write(kind).map_err(|error| fault(error.into()))?;
-            Ok(json!({ "text": text }))
-        }
-        "memory" => {
-            let report = measured(asked)?;
-            Ok(json!({
-                "instructions": report.instructions.iter().map(instruction).collect::<Vec<_>>(),
-                "total_bytes": report.total_bytes,
-                "total_padding_bytes": report.total_padding_bytes,
-                "parameters_bytes": report.parameters_bytes,
-                "results_bytes": report.results_bytes,
-                "temporaries_bytes": report.temporaries_bytes,
-            }))
-        }
+        "relayout" | "slice" => compiled(asked),
+        "program" => compiled_program(asked),
+        "describe" => described(asked),
+        "offset" => offset(asked),
+        "convert" => converted(asked),
+        "memory" => memory(asked),
         kind => Err(Fault::new(Field::None, format!("{kind}: no such kind"))),
     }
+}
+
+// Engines compile a function at its first call. Inlined, all kinds of answers would be one function
+// of 42 KB, which the first kernel would wait for.
+
+#[inline(never)]
+fn compiled(asked: &Asked<'_>) -> Result<Value, Fault> {
+    let mut operation = asked.operation()?;
+    if asked.text("gaps") == "keep" {
+        operation = operation.with_gaps(Gaps::Keep);
+    }
+    if let Some(dimension) = asked.number("table") {
+        let table = Table::new(asked.bytes().to_vec(), usize::try_from(dimension).ok());
+        operation = operation.with_table(table).map_err(|error| Fault::operation(&error))?;
+    }
+    let kernel = operation.compile(&target(asked)?);
+    let kernel = kernel.map_err(|error| Fault::operation(&error))?;
+    Ok(json!({ "kernel": of_kernel(&kernel) }))
+}
+
+#[inline(never)]
+fn compiled_program(asked: &Asked<'_>) -> Result<Value, Fault> {
+    let (module, target) = (asked.module()?, target(asked)?);
+    let program = compile_module(&module, &target).map_err(Fault::program)?;
+    Ok(json!({ "program": of_program(&program) }))
+}
+
+#[inline(never)]
+fn described(asked: &Asked<'_>) -> Result<Value, Fault> {
+    Ok(description(&layout(asked)?))
+}
+
+#[inline(never)]
+fn offset(asked: &Asked<'_>) -> Result<Value, Fault> {
+    let tensor = layout(asked)?;
+    let index = asked.numbers::<u64>(Field::Index)?;
+    let offset = tensor.descriptor().offset(&index);
+    let offset = offset.map_err(|error| Fault::error(Field::Index, &error.into()))?;
+    Ok(json!({ "offset": offset }))
+}
+
+#[inline(never)]
+fn converted(asked: &Asked<'_>) -> Result<Value, Fault> {
+    let name = asked.text(Field::To.name());
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+        let names = Kind::ALL.map(Kind::name).join(", ");
+        Fault::new(Field::As, format!("expected one of {names}, got {name:?}"))
+    })?;
+    let text = layout(asked)?.write(kind);
+    let text = text.map_err(|error| Fault::error(Field::As, &Error::from(error)))?;
+    Ok(json!({ "text": text }))
+}
+
+#[inline(never)]
+fn memory(asked: &Asked<'_>) -> Result<Value, Fault> {
+    Ok(measured(asked)?.json(None))
 }
 
 /// Returns the answer, or a fault if it has a number above 2^53. The numbers of JavaScript are
@@ -213,6 +218,8 @@ fn of_kernel(kernel: &Kernel) -> Value {
 }
 
 /// Returns a program: its kernels, whose bindings name their buffers, and the sizes of the buffers.
+/// `sizeInBytes` is the size of an array, as in `stridec.Image`, and `bindingBytes` the size that
+/// the kernels bind, as [`Program::binding_bytes`] returns it.
 fn of_program(program: &Program) -> Value {
     let kernels = program.kernels().iter().zip(program.steps()).map(|(kernel, step)| {
         let mut value = of_kernel(kernel);
@@ -222,22 +229,29 @@ fn of_program(program: &Program) -> Value {
         }
         value
     });
-    let images = |buffers: &[ArrayBuffer]| -> Vec<Value> {
-        let image = |buffer: &ArrayBuffer| {
-            let shape = buffer.shape().to_string();
-            json!({ "shape": shape, "sizeInBytes": buffer.bytes() })
+    let images = |buffers: &[ArrayBuffer], id: fn(usize) -> BufferId| -> Vec<Value> {
+        let image = |(number, buffer): (usize, &ArrayBuffer)| {
+            json!({
+                "shape": buffer.shape().to_string(),
+                "sizeInBytes": buffer.bytes(),
+                "bindingBytes": program.binding_bytes(id(number)),
+            })
         };
-        buffers.iter().map(image).collect()
+        buffers.iter().enumerate().map(image).collect()
     };
     let sizes = program.scratch_sizes();
-    let scratch = sizes.iter().map(|size| json!({ "sizeInBytes": size }));
+    let scratch = sizes.iter().map(|size| json!({ "bindingBytes": size }));
+    let constants = program.constants().iter().enumerate().map(|(number, bytes)| {
+        let bound = program.binding_bytes(BufferId::Constant(number));
+        json!({ "bytes": bytes, "bindingBytes": bound })
+    });
     json!({
         "name": program.name(),
         "kernels": kernels.collect::<Vec<_>>(),
-        "parameters": images(program.parameters()),
-        "results": images(program.results()),
+        "parameters": images(program.parameters(), BufferId::Parameter),
+        "results": images(program.results(), BufferId::Result),
         "scratch": scratch.collect::<Vec<_>>(),
-        "constants": program.constants(),
+        "constants": constants.collect::<Vec<_>>(),
     })
 }
 
@@ -249,21 +263,4 @@ fn of_buffer(buffer: BufferId) -> Value {
         BufferId::Result(number) => ("RESULT", number),
     };
     json!({ "kind": kind, "number": number })
-}
-
-/// Returns the memory of an instruction, with the names of `stridec memory --format json`.
-fn instruction(instruction: &InstructionMemory) -> Value {
-    let memory = instruction.memory;
-    json!({
-        "computation": instruction.computation.as_ref(),
-        "name": instruction.name.as_ref(),
-        "opcode": instruction.opcode.as_ref(),
-        "shape": instruction.shape.to_string(),
-        "elements": memory.map(|memory| memory.elements),
-        "unpadded_bytes": memory.map(|memory| memory.unpadded_bytes),
-        "bytes": memory.map(|memory| memory.bytes),
-        "padding_bytes": memory.map(|memory| memory.padding_bytes()),
-        "expansion": memory.map(|memory| memory.expansion()),
-        "has_buffer": instruction.has_buffer,
-    })
 }

@@ -7,6 +7,8 @@
 mod buffers;
 mod difference;
 mod footprint;
+#[cfg(feature = "json")]
+mod json;
 mod order;
 mod proto;
 mod report;

@@ -1,6 +1,6 @@
 //! Padding between elements, along one dimension or several, and broadcasts.
 
-use stridec::{hlo::Module, program::Program};
+use stridec::{hlo::Module, host, internals::Inspect, program::Program};
 
 /// Returns `bytes` fixed bytes without zeros.
 fn image(bytes: usize) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn elements_between_which_there_is_padding_are_where_xla_has_them() {
     // The extents, and the low, high and interior padding of each dimension. The sizes have whole
     // periods and remainders, blocks that fit into registers, and rows that do not.
     type Case = (&'static str, usize, &'static [usize], &'static [(usize, usize, usize)]);
-    let cases: [Case; 9] = [
+    let cases: [Case; 10] = [
         ("u8", 1, &[301], &[(0, 0, 1)]),
         ("u16", 2, &[1000], &[(3, 1, 2)]),
         ("f32", 4, &[61, 35], &[(1, 1, 1), (2, 1, 1)]),
@@ -38,6 +38,7 @@ fn elements_between_which_there_is_padding_are_where_xla_has_them() {
         ("c128", 16, &[5, 31, 8, 11], &[(1, 5, 0), (5, 0, 1), (0, 2, 0), (0, 0, 2)]),
         ("bf16", 2, &[90, 2, 40], &[(2, 0, 5), (1, 0, 1), (0, 9, 0)]),
         ("s8", 1, &[700, 7], &[(0, 1, 1), (1, 0, 2)]),
+        ("bf16", 2, &[40, 601], &[(5, 0, 1), (2, 2, 1)]),
     ];
     for (name, unit, extents, padding) in cases {
         let padded: Vec<usize> = extents
@@ -91,4 +92,21 @@ fn small_sources_are_broadcast() {
     let scalar = image(8);
     let found = run("f64[40,77]", &[("f64[]", &scalar)], "broadcast(p0), dimensions={}");
     assert!(found == scalar.repeat(40 * 77));
+}
+
+/// The rows have an odd number of places, so that no period divides them.
+#[test]
+fn long_rows_with_interior_padding_take_few_steps() {
+    let text = "HloModule m ENTRY e { p = bf16[96,1881] parameter(0)  z = bf16[] constant(0)
+        ROOT r = bf16[196,3765] pad(p, z), padding=5_0_1x2_2_1 }";
+    let program = Program::lower(&Module::parse(text).unwrap()).unwrap();
+    let plan = host::plan(program.steps()[0].nest(), 1);
+    let steps: usize = plan
+        .lines()
+        .map(|line| {
+            let times = line.rsplit_once('(').and_then(|(_, times)| times.strip_suffix(" times)"));
+            times.map_or(1, |times| times.parse().unwrap())
+        })
+        .sum();
+    assert!(steps < 40, "{plan}");
 }

@@ -1,12 +1,25 @@
-//! `describe --format json`: describes the lowered form of a shape as JSON.
+//! A tensor in memory as JSON, as `stridec describe --format json` prints it.
 
 use serde_json::{Value, json};
-use stridec::{Tensor, notation::TensorForm, shape::Shape};
 
-use super::describe_forms::{forms, padding};
+use super::{
+    Tensor, TensorForm,
+    forms::{forms, padding},
+};
 
-/// Returns the lowered form of a tensor. Fields that do not apply are null.
-pub(super) fn describe_json(tensor: &Tensor) -> Value {
+/// Returns the lowered form of a tensor as JSON: its axes, its strides, its padding, and the terms
+/// of other systems, as [`forms`] returns them. Fields that do not apply are null.
+///
+/// ```
+/// use stridec::{Tensor, notation::description};
+/// let columns: Tensor = "f32[2,3]{0,1}".parse()?;
+/// let value = description(&columns);
+/// assert_eq!(value["strides"], serde_json::json!([1, 2]));
+/// assert_eq!(value["physical_bytes"], 24);
+/// # Ok::<(), stridec::Error>(())
+/// ```
+#[must_use]
+pub fn description(tensor: &Tensor) -> Value {
     let descriptor = tensor.descriptor();
     let axes: Vec<Value> = descriptor
         .axes()
@@ -40,28 +53,6 @@ pub(super) fn describe_json(tensor: &Tensor) -> Value {
         value[name] = form;
     }
     value
-}
-
-/// Returns the lowered form of each array in a tuple. The field `path` is the position of the
-/// array, such as `1,0`. If an array has no memory, the field `unsupported` gives the reason.
-pub(super) fn leaves_json(tuple: &Shape, leaves: &[(String, &Shape)]) -> Value {
-    let leaf = |(path, shape): &(String, &Shape)| {
-        let mut value = match Tensor::try_from((*shape).clone()) {
-            Ok(tensor) => describe_json(&tensor),
-            Err(error) => json!({
-                "shape": shape.to_string(),
-                "element_type": shape.element_type().name(),
-                "unsupported": error.to_string(),
-            }),
-        };
-        value["path"] = json!(path);
-        value
-    };
-    json!({
-        "shape": tuple.to_string(),
-        "element_type": "tuple",
-        "leaves": leaves.iter().map(leaf).collect::<Vec<_>>(),
-    })
 }
 
 /// Returns the dimensions of an XLA layout in order, the most minor one first. Returns `None` if

@@ -4,14 +4,12 @@
 use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
-use stridec::{
-    Tensor,
-    notation::{
-        DlPack, Kind, NumpyArray, PjrtMemoryLayout, TensorForm, dml::BufferTensorDesc,
-        memory_formats,
-    },
-    stride::{PaddingReport, StrideDescriptor, StrideError},
+
+use super::{
+    DlPack, Kind, NumpyArray, PjrtMemoryLayout, Tensor, TensorForm, dml::BufferTensorDesc,
+    memory_formats,
 };
+use crate::stride::{PaddingReport, StrideDescriptor, StrideError};
 
 /// Describes the tensor in the terms of other systems, such as DirectML or numpy. Each key is the
 /// name of a system.
@@ -19,7 +17,8 @@ use stridec::{
 /// The value is an object if the system describes an array by fields, and otherwise the text that
 /// `stridec convert` prints. If the system cannot describe the tensor, the value is
 /// `{"unsupported": reason}`.
-pub(super) fn forms(tensor: &Tensor) -> Map<String, Value> {
+#[must_use]
+pub fn forms(tensor: &Tensor) -> Map<String, Value> {
     let descriptor = tensor.descriptor();
     let mut forms = Map::new();
     forms.insert("dml".into(), dml(tensor));
@@ -106,19 +105,4 @@ pub(super) fn padding(descriptor: &StrideDescriptor) -> Value {
         "dimensions": dimensions,
         "costliest": report.costliest,
     })
-}
-
-/// Returns a value of [`forms`] as one line.
-pub(super) fn line(form: &Value) -> String {
-    match form {
-        Value::String(text) => text.clone(),
-        Value::Object(fields) => {
-            if let Some(why) = fields.get("unsupported") {
-                return format!("none: {}", line(why));
-            }
-            let fields = fields.iter().map(|(key, value)| format!("{key} {}", line(value)));
-            fields.collect::<Vec<_>>().join(", ")
-        }
-        other => other.to_string(),
-    }
 }
