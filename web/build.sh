@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the page into a folder that any file server serves, or a browser opens: `web/build.sh [FOLDER]`, `web/site` by default.
-# With STRIDEC_REPOSITORY, an address such as https://github.com/OWNER/stridec, it links to the
-# sources. `web/build.sh --package FOLDER` builds the module of the JavaScript package instead.
+# Builds the page into a folder that any file server serves, or a browser opens:
+# `web/build.sh [FOLDER]`, `web/site` by default. If STRIDEC_REPOSITORY is the address of the
+# sources, such as https://github.com/OWNER/stridec, the page links to them.
+# `web/build.sh --package FOLDER` builds the module of the JavaScript package instead.
 set -euo pipefail
 package=false
 if [[ "${1:-}" == --package ]]; then

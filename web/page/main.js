@@ -138,7 +138,11 @@
   /** Shows the compiler's answer to the state. `edited` is the field that the reader changes. */
   function answer(edited) {
     if (!compiler) return;
-    if (state.kind === "image") return image.show(state);
+    if (state.kind === "image") {
+      notations.show(state.kind);
+      document.title = "Planes of a picture · stridec";
+      return image.show(state);
+    }
     let said = ask({});
     if (edited) {
       const other = edited === "from" ? "to" : "from";
