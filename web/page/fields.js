@@ -1,7 +1,7 @@
 "use strict";
 // The fields of a kind. Each has a text, an error under it, and controls if it holds a layout.
 
-const LABELS = { from: "Layout", to: "To", offsets: "Offsets", sizes: "Sizes", strides: "Steps", module: "HLO text" };
+const LABELS = { from: "Layout", to: "To", offsets: "Offsets", sizes: "Sizes", strides: "Strides", module: "HLO text" };
 const HINTS = { to: "empty: dense rows", module: "HLO or StableHLO text, or a file with a module: drop it anywhere" };
 const MEMORY_LABEL = "HLO text, lines of an out-of-memory report, or a layout";
 /** The fields with a number for each dimension, and the least value of the numbers. */

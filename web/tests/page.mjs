@@ -585,7 +585,7 @@ const steps = {
     assert.match(await title(page), /f32\[4,4\]\{0,1\}/);
     for (const [field, given, said] of [
       ["offsets", "-1,0", /expected an integer of at least 0, got -1; offsets count from the first index/],
-      ["sizes", "-1,0", /expected an integer of at least 0, got -1/],
+      ["sizes", "-1,0", /expected an integer of at least 0, got -1; .* only a stride may be negative/],
       ["sizes", "a,0", /expected integers with commas between them, got `a`/],
     ]) {
       await paste(page, field, given);
@@ -594,6 +594,8 @@ const steps = {
     }
     await paste(page, "strides", "-1,-1");
     assert.equal(await text(page, "#fault-strides"), "");
+    // The numbers of a slice have the names that they have everywhere else.
+    assert.deepEqual(await page.$$eval(".field > label", (all) => all.map((label) => label.textContent)), ["From", "Offsets", "Sizes", "Strides", "To"]);
   },
 
   async "a layout above WebGPU's limit has a way out"(page) {
