@@ -21,7 +21,7 @@ async function unpackModule(name) {
 }
 
 class Compiler {
-  /** Loads a module: `stridec`, which answers all questions but for translations, or `languages`. */
+  /** Loads a module: `stridec`, which answers all questions but translations, or `languages`. */
   static async open(name) {
     const compiler = new Compiler();
     // A page that was opened from a file may load scripts, and nothing else.

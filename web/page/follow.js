@@ -5,7 +5,7 @@
 /** The dimensions from the fastest to the slowest, by strides. */
 const orderOf = (strides) => strides.map((_, d) => String(d)).sort((a, b) => Math.abs(strides[a]) - Math.abs(strides[b]) || b - a);
 
-/** The parts of a layout with other extents and another type. What does not suit them is left out. */
+/** The parts of a layout with other extents and another type. What does not suit them is dropped. */
 function resized(parts, dimensions, type) {
   const isSame = dimensions.length === parts.dimensions.length;
   const order = parts.strides ? orderOf(parts.strides) : parts.order;
@@ -30,9 +30,9 @@ class Follower {
   }
 
   /**
-   * Returns the new text of the other field after a change of the field `name`, or null if it stays.
-   * `parts` are the parts of both fields now. The type follows only from the first to the second
-   * layout, because a second type of its own is a conversion.
+   * Returns the new text of the other field after a change of the field `name`, or null if it
+   * stays. `parts` are the parts of both fields now. The type follows only from the first to the
+   * second layout, because a second type of its own is a conversion.
    */
   follow(state, name, parts) {
     // While extents are typed, the rank may pass through others. So all changes of one field start

@@ -74,7 +74,7 @@
     answer(name);
   }
 
-  /** Reads a file: a picture, a text unchanged, or a message as the text of its module if it has one. */
+  /** Reads a file: a picture, a text unchanged, or a message as the text of its module. */
   async function take(file) {
     if (file.type.startsWith("image/")) {
       if (state.kind !== "image") {

@@ -50,7 +50,7 @@ function stateOf(hash) {
   return state;
 }
 
-/** The address of a state that no link can hold: without its long texts, which an entry of the history keeps. */
+/** The address of a state that no link can hold, without the texts that the history keeps. */
 function hashWithout(state) {
   const short = Object.fromEntries(Object.entries(state).map(([name, text]) => [name, text.length > 1000 || name === "module" ? "" : text]));
   return hashOf(short);

@@ -72,7 +72,7 @@ function bitsOfFloat(type, value, negative) {
   const least = 1 - bias;
   let bits;
   if (size === Infinity) {
-    bits = 1n << 62n;
+    bits = 1n << 64n;
   } else if (type === "f64") {
     double.setFloat64(0, size);
     return sign | double.getBigUint64(0);
@@ -126,7 +126,10 @@ function converter(from, to) {
     if (from.type === "pred") return bits ? 1n : 0n;
     return given < 0 ? BigInt.asIntN(-given, bits) : BigInt.asUintN(given, bits);
   };
-  const convert = (bits) => {
+  // Only the low bits of a byte are those of a narrow float.
+  const width = from.type in FLOATS ? FLOATS[from.type][0] + FLOATS[from.type][1] + 1 : from.bits;
+  const convert = (all) => {
+    const bits = isFloat ? BigInt.asUintN(width, all) : all;
     if (to.type === "pred") {
       if (!isFloat) return integerOf(bits) ? 1n : 0n;
       return floatOf(from.type, bits) === 0 ? 0n : 1n;
