@@ -172,7 +172,9 @@ fn expected(field: Field, part: &str) -> String {
         Ok(number) if number < 0 => {
             let why = match field {
                 Field::Offsets => "; offsets count from the first index",
-                Field::Sizes => "; a size is a number of indices, and only a stride may be negative",
+                Field::Sizes => {
+                    "; a size is a number of indices, and only a stride may be negative"
+                }
                 _ => "",
             };
             format!("expected an integer of at least 0, got {number}{why}")
