@@ -141,6 +141,9 @@
     if (state.kind === "image") {
       notations.show(state.kind);
       document.title = "Planes of a picture · stridec";
+      // An error in the fields of another kind is none here.
+      answerRoot.classList.remove("stale");
+      place("whole-fault").replaceChildren();
       return image.show(state);
     }
     let said = ask({});

@@ -775,7 +775,10 @@ const steps = {
   },
 
   async "a picture's file, and its planes"(page) {
+    await go(page, "#layout?from=f32[2,3]{1,0}");
+    await paste(page, "from", "f32[2,");
     await go(page, "#image");
+    assert.equal(await page.$eval("#answer", (answer) => answer.className), "");
     const passed = () => page.waitForFunction(() => document.getElementById("image-verdict").dataset.verdict === "pass");
     await passed();
     assert.match(await text(page, "#image-verdict"), /all 18432 bytes/);
