@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Builds the page into a folder that any file server serves, or a browser opens: `web/build.sh [FOLDER]`, `web/site` by default.
+# Builds the page into a folder that any file server serves, or a browser opens:
+# `web/build.sh [FOLDER]`, `web/site` by default. If STRIDEC_REPOSITORY is the address of the
+# sources, such as https://github.com/OWNER/stridec, the page links to them.
 # `web/build.sh --package FOLDER` builds the module of the JavaScript package instead.
 set -euo pipefail
 package=false
@@ -51,6 +53,21 @@ module stridec
 module languages --no-default-features --features languages
 
 cp page/* ../src/explain/page/*.js ../src/explain/page/page.css "$site"
+# The part of the package that runs kernels. A page that is opened from a file loads no modules of
+# JavaScript, so it is a script here.
+{
+    echo '"use strict"; globalThis.KernelRunner = (() => {'
+    sed -E 's/^export //' ../js/gpu.js
+    echo 'return KernelRunner; })();'
+} >"$site/gpu.js"
+# The page links to the sources if it knows where they are.
+if [[ "${STRIDEC_REPOSITORY:-}" == https://* ]]; then
+    repository=${STRIDEC_REPOSITORY//&/&amp;}
+    links="<a href=\"$repository/blob/main/docs/notations.md\">Notations</a> <a href=\"$repository\">Repository</a>"
+else
+    links=
+fi
+sed -i "s|<!-- repository -->|$links|" "$site/index.html"
 # The page starts otherwise, and shows no reshards.
 rm "$site/start.js" "$site/reshard.js"
 # Comments are for readers of the sources, and a seventh of the scripts as a browser loads them.

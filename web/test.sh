@@ -17,9 +17,12 @@ fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-./build.sh "$folder/site"
+STRIDEC_REPOSITORY=https://github.com/example/stridec ./build.sh "$folder/site"
+# The page shows lines for the JavaScript package, which are run too.
+./build.sh --package "$folder/package"
+cp ../js/*.js "$folder/package"
 root=$(cd .. && pwd)
-for module in "$folder"/site/*.wasm; do
+for module in "$folder"/{site,package}/*.wasm; do
     ! grep --quiet --fixed-strings "$root" "$module" || { echo "$module contains the path $root" >&2; exit 1; }
 done
 # The size of what a server that compresses sends for the page: at first, and for a translation. The
@@ -46,4 +49,4 @@ cp tests/package.json tests/package-lock.json "$folder"
 tests=$PWD/tests
 cd "$folder"
 npm ci --ignore-scripts --no-audit --no-fund --silent
-node "$tests/page.mjs" "$folder/site"
+STRIDEC_PACKAGE=$folder/package node "$tests/page.mjs" "$folder/site"

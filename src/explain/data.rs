@@ -67,6 +67,7 @@ fn side(Side { notation, descriptor }: Side<'_>, common: Option<[usize; 2]>) -> 
     });
     json!({
         "notation": notation,
+        "type": descriptor.element_type().name(),
         "bits": descriptor.element_bits(),
         "signed": descriptor.element_type().is_signed_integer(),
         "sizes": descriptor.sizes(),

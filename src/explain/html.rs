@@ -1,5 +1,5 @@
-//! The page of a picture: a description of both layouts, an explorer, the picture itself, and the
-//! kernel with a button that runs it.
+//! The page of a picture: the notation as its heading, an explorer of the arrays, the button that
+//! runs the kernel, the kernel, and then both layouts in words and as drawings.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -33,10 +33,11 @@ pub struct Compiled<'a> {
 }
 
 /// The scripts of the page, in an order in which later scripts may use earlier ones.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("page/layout.js"),
     include_str!("page/plane.js"),
     include_str!("page/view.js"),
+    include_str!("page/convert.js"),
     include_str!("page/run.js"),
     include_str!("page/page.js"),
     include_str!("page/start.js"),
@@ -80,8 +81,7 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
 #[must_use]
 pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Content {
     let body = html! {
-        (head(picture))
-        h2 { "Explore" }
+        h1 { code { (picture.title) } }
         (explorer(picture))
         @if compiled.is_some() { (run(picture)) }
     };
@@ -92,14 +92,19 @@ pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Conten
     }
 }
 
-/// Returns the part of the page of [`html()`] after [`content`]: the picture, which needs no
-/// script, and the kernel. The script function `markStrides` makes the markup interactive.
+/// Returns the part of the page of [`html()`] after [`content`]: the kernel, and both layouts in
+/// words and as drawings, which need no script. The script function `markStrides` makes the markup
+/// interactive.
 #[must_use]
 pub fn below(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     let below = html! {
-        h2 { "The picture" }
-        (drawing(picture))
         @if let Some(compiled) = compiled { (kernel(picture, compiled)) }
+        (description(picture))
+        h2 { "The drawing" }
+        (drawing(picture))
+        @if let Some(compiled) = compiled {
+            details { summary { "Every stage as text" } pre tabindex="0" { (compiled.stages) } }
+        }
     };
     below.into_string()
 }
@@ -127,25 +132,24 @@ pub(super) fn document(content: &Content, below: &str, scripts: &[&str]) -> Stri
     .into_string()
 }
 
-/// Writes the title of the page and a description of both layouts.
-fn head(picture: &Picture<'_>) -> Markup {
+/// Writes a description of both layouts.
+fn description(picture: &Picture<'_>) -> Markup {
     let layout = picture.layout;
-    let movement = picture.movement.map(|movement| movement.destination);
     html! {
-        h1 { code { (picture.title) } }
-        div.sides {
-            (words(layout, if movement.is_some() { "From" } else { "Layout" }))
-            @if let Some(destination) = movement { (words(destination, "To")) }
-        }
+        h2 { "In words" }
+        @if let Some(movement) = picture.movement {
+            div.sides { (words(layout, "From")) (words(movement.destination, "To")) }
+        } @else { (words(layout, "")) }
     }
 }
 
+/// Describes a layout under a heading with `name`, if it has one.
 fn words(side: Side<'_>, name: &str) -> Markup {
     let words = Sentences::of(side.descriptor);
     let padded = words.digits.iter().any(|row| row.values < row.places);
     html! {
-        section aria-label=(name) {
-            h3 { (name) " " code { (side.notation) } }
+        section {
+            @if !name.is_empty() { h3 { (name) } }
             p { (words.size) "." }
             @for sentence in &words.tiles { p { (sentence) } }
             @if !words.digits.is_empty() {
@@ -192,20 +196,22 @@ fn explorer(picture: &Picture<'_>) -> Markup {
         picture.movement.map(|movement| ("destination", movement.destination)),
     ];
     html! {
+        noscript { p { "The arrays need JavaScript; the drawings below do not." } }
+        div.sides {
+            @for (name, side) in layouts.into_iter().flatten() {
+                section aria-label=(side.notation) {
+                    @if picture.movement.is_some() {
+                        h2.side { @if name == "source" { "From" } @else { "To" } }
+                    } @else { h2.unseen { "The array" } }
+                    div id=(format!("explore-{name}")) {}
+                }
+            }
+        }
+        p #live role="status" aria-live="polite" {}
         p.lead {
             "Point at an element, or move with the arrow keys. Each cell of the array shows its offset, and each place \
              of memory the index that it holds."
             @if picture.movement.is_some() { " The other layout shows the same element." }
-        }
-        noscript { p { "The explorer needs JavaScript; the picture below does not." } }
-        p #live role="status" aria-live="polite" {}
-        div.sides {
-            @for (name, side) in layouts.into_iter().flatten() {
-                section aria-label=(name) {
-                    h3 { @if picture.movement.is_some() { (name) " " } code { (side.notation) } }
-                    div id=(format!("explore-{name}")) {}
-                }
-            }
         }
     }
 }
@@ -235,9 +241,6 @@ pub(super) fn button(title: &str) -> Markup {
 
 fn kernel(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
     html! {
-        @if let Some(movement) = &picture.movement { (nest(movement.nest, compiled.wgsl)) }
-        h2 { "The schedule" }
-        p { (compiled.schedule) "." }
         h2 { "The kernel" }
         p {
             (text_and_dispatches(compiled.wgsl, compiled.workgroup_size, compiled.dispatches))
@@ -251,7 +254,9 @@ fn kernel(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
                 @for line in compiled.wgsl.lines() { (source_line(line)) }
             }
         }
-        details { summary { "Every stage as text" } pre tabindex="0" { (compiled.stages) } }
+        h2 { "The schedule" }
+        p { (compiled.schedule) "." }
+        @if let Some(movement) = &picture.movement { (nest(movement.nest, compiled.wgsl)) }
     }
 }
 

@@ -21,7 +21,7 @@ async function unpackModule(name) {
 }
 
 class Compiler {
-  /** Loads a module: `stridec`, which answers all questions but for translations, or `languages`. */
+  /** Loads a module: `stridec`, which answers all questions but translations, or `languages`. */
   static async open(name) {
     const compiler = new Compiler();
     // A page that was opened from a file may load scripts, and nothing else.
@@ -34,8 +34,23 @@ class Compiler {
     this.exports = (await WebAssembly.instantiate(this.module)).exports;
   }
 
+  /**
+   * Replaces an instance that a panic has ended. Questions until then have no answer; `restarted`
+   * is called if there were any.
+   */
+  async restart() {
+    this.exports = null;
+    this.missed = false;
+    await this.start();
+    if (this.missed) this.restarted?.();
+  }
+
   /** Answers a question, an object, about the bytes or the text of an HLO module. */
   ask(question, bytes = "") {
+    if (!this.exports) {
+      this.missed = true;
+      return { error: { field: "", message: "the compiler starts again", place: null } };
+    }
     const line = new TextEncoder().encode(`${JSON.stringify(question)}\n`);
     const rest = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
     try {
@@ -47,8 +62,7 @@ class Compiler {
       const length = show();
       return JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, output(), length)));
     } catch (error) {
-      // A panic ends the module; another takes its place for the next question.
-      this.start();
+      this.restart();
       return { error: { field: "", message: `a defect of stridec: ${error.message}`, place: null } };
     }
   }

@@ -34,7 +34,7 @@ function choice(values, chosen, say) {
 
 /**
  * Shows in `root` an input for each number of the list in `text`, the part `name` of a layout or a
- * field; none if the text is no list of `rank` integers.
+ * field. While the text is no list of `rank` integers, the last inputs stay.
  */
 function showList(root, name, text, rank, least, write) {
   const numbers = text.split(",").map((number) => number.trim());
@@ -44,7 +44,12 @@ function showList(root, name, text, rank, least, write) {
     root.querySelectorAll("input").forEach((input, at) => input === document.activeElement || (input.value = numbers[at]));
     return;
   }
-  root.replaceChildren(...(isList ? numbers : []).map((value, at) => {
+  if (!isList) {
+    // A list for another rank would change the rank of the text.
+    if (rank && root.children.length !== rank) root.replaceChildren();
+    return;
+  }
+  root.replaceChildren(...numbers.map((value, at) => {
     const input = make("input", { type: "number", min: least, value, "data-control": `${name}-${at}` });
     input.addEventListener("input", () => write([...root.querySelectorAll("input")].map((each) => each.value || "0").join(",")));
     return labelled(`d${at}`, input);
@@ -53,9 +58,12 @@ function showList(root, name, text, rank, least, write) {
 
 /**
  * Shows the controls for `parts` in `root`. `parts` is null if the text has no parts, or more than
- * the controls show. `write` is called with the text that a control makes. A control in use stays.
+ * the controls show. `write` is called with the text that a control makes. A control in use stays,
+ * and so do all controls while the text `isHalf`, that is no layout yet.
  */
-function showControls(root, parts, write) {
+function showControls(root, parts, write, isHalf) {
+  root.classList.toggle("half", isHalf);
+  if (!parts && isHalf && root.parts) return;
   const focused = root.contains(document.activeElement) ? document.activeElement : undefined;
   // While a number is typed, its input stays: the reader's cursor is in it.
   const form = parts && [parts.dimensions.length, parts.padded?.length, parts.strides?.length].join();
@@ -66,7 +74,7 @@ function showControls(root, parts, write) {
   if (stays || same) return;
   root.replaceChildren();
   if (!parts) {
-    root.append(make("p", { class: "lead" }, "The text says what the controls do not show, or not yet a layout."));
+    root.append(make("p", { class: "lead" }, isHalf ? "The controls follow when the text is a layout." : "The controls do not show all that this text says."));
     return;
   }
   const changed = (by) => write(notationOf({ ...root.parts, ...by }));
@@ -82,7 +90,7 @@ function showControls(root, parts, write) {
     made.addEventListener("click", act);
     return made;
   };
-  const group = (text, ...controls) => root.append(make("div", { role: "group", class: "part", "aria-label": text }, make("span", {}, text), ...controls));
+  const group = (text, ...controls) => root.append(make("div", { role: "group", class: "part", "aria-label": text }, make("span", { title: text }, text.replace(/,.*/, "")), ...controls));
   const numbers = (text, part, least, take = (list) => changed({ [part]: list })) => group(text, ...parts[part].map((value, at) => {
     const input = make("input", { type: "number", min: least, value, "aria-label": `${text} of d${at}` });
     return listen(input, `${part}-${at}`, "input", (given) => take(root.parts[part].map((old, other) => (other === at ? given || "0" : old))));

@@ -44,6 +44,11 @@ const EXAMPLES = [
     ["packed and tiled", { kind: "layout", from: "s4[16,256]{1,0:T(8,128)(8,1)E(4)}" }],
     ["one bit each", { kind: "layout", from: "pred[3,11]{0,1:E(1)}" }],
   ]],
+  ["Conversions", [
+    ["f32 to bf16, in tiles", { kind: "relayout", from: "f32[16,256]{1,0}", to: "bf16[16,256]{1,0:T(8,128)(2,1)}" }],
+    ["u8 to f16, planes of channels", { kind: "relayout", from: "u8[8,8,3]{2,1,0}", to: "f16[8,8,3]{1,0,2}" }],
+    ["a picture's normalised planes", { kind: "image", ...KINDS.image.fields, type: "f16" }],
+  ]],
   ["Moves", [
     ["every second row, backwards", { kind: "slice", from: "f32[8,12]{1,0}", offsets: "0,0", sizes: "8,12", strides: "-2,1", to: "" }],
     ["a program", { kind: "program", ...KINDS.program.fields }],

@@ -1,8 +1,9 @@
 "use strict";
 // The fields of a kind. Each has a text, an error under it, and controls if it holds a layout.
 
-const LABELS = { from: "Layout", to: "To", offsets: "Offsets", sizes: "Sizes", strides: "Steps", module: "HLO text" };
+const LABELS = { from: "Layout", to: "To", offsets: "Offsets", sizes: "Sizes", strides: "Strides", module: "HLO text" };
 const HINTS = { to: "empty: dense rows", module: "HLO or StableHLO text, or a file with a module: drop it anywhere" };
+const MEMORY_LABEL = "HLO text, lines of an out-of-memory report, or a layout";
 /** The fields with a number for each dimension, and the least value of the numbers. */
 const LISTS = { offsets: 0, sizes: 0, strides: "" };
 
@@ -25,17 +26,21 @@ class Fields {
 
   build(kind) {
     this.kind = kind;
+    if (kind === "image") {
+      this.fields = {};
+      return this.root.replaceChildren();
+    }
     this.fields = {};
     const rows = Object.keys(KINDS[kind].fields).map((name) => {
       const long = name === "module";
       const input = make(long ? "textarea" : "input", {
         id: `field-${name}`, "aria-describedby": `fault-${name}`, spellcheck: "false", autocapitalize: "off", autocomplete: "off",
-        ...(long ? { rows: 9, wrap: "off" } : { type: "text" }),
+        ...(long ? { rows: 8, wrap: "off" } : { type: "text" }),
         ...(kind === "slice" || long ? { placeholder: HINTS[name] ?? "" } : {}),
       });
       input.addEventListener("input", () => this.changed(name, input.value));
       const fault = make("div", { id: `fault-${name}`, class: "fault", role: "status" });
-      const text = name === "from" && kind !== "layout" ? "From" : kind === "memory" ? "HLO text, lines of an out-of-memory report, or a layout" : LABELS[name];
+      const text = name === "from" && kind !== "layout" ? "From" : kind === "memory" ? MEMORY_LABEL : LABELS[name];
       const row = make("div", { class: `field field-${name}` }, make("label", { for: input.id }, text), input, fault);
       this.fields[name] = { input, fault };
       if (long) {
@@ -57,8 +62,11 @@ class Fields {
     this.root.replaceChildren(make("div", { class: `fields fields-${kind}` }, ...rows));
   }
 
-  /** Sets the controls to the parts of the layouts, and to the numbers in lists. */
-  showParts(parts) {
+  /**
+   * Sets the controls to the parts of the layouts, and to the numbers in lists. `isHalf` is true if
+   * a text has an error.
+   */
+  showParts(parts, isHalf) {
     for (const [name, { input, controls, list }] of Object.entries(this.fields)) {
       const write = (text) => {
         input.value = text;
@@ -66,7 +74,7 @@ class Fields {
       };
       if (controls) {
         controls.parentElement.hidden = input.value.trim() === "";
-        showControls(controls, parts?.[name] ?? null, write);
+        showControls(controls, parts?.[name] ?? null, write, isHalf);
       }
       if (list) showList(list, name, input.value, parts?.from?.dimensions.length ?? 0, LISTS[name], write);
     }

@@ -1,11 +1,13 @@
 "use strict";
 // Ten steps from strides to tiles of tiles, and an exercise. Each step shows a layout, which the
 // reader may change, and has a question. If the answer is the place of an element, its index and
-// its offset follow the answer.
+// its offset follow the answer. The lead has two lines on a telephone, so that the picture stays on
+// the first screen; the text is folded there.
 
 const GUIDE = [
   {
     title: "Memory is one row of places",
+    lead: "Memory is one row of places. A layout gives each element a place, whose number is its offset.",
     text: [
       "An array of 2 rows and 3 columns has six elements, and memory has six places, numbered from 0. A layout says which place each element has. The number of a place is the element's offset. The element (1,2) is that of row 1 and column 2; rows and columns are counted from 0 too.",
       "f32[2,3] is such an array of 32-bit floats, as XLA writes it, the compiler of JAX and TensorFlow. Here rows follow each other, an order that XLA writes as {1,0}. One step along a row, dimension d1, adds 1 to the offset, and one step down, d0, adds 3. These two numbers are the strides. Point at cells to see the sum.",
@@ -15,6 +17,7 @@ const GUIDE = [
   },
   {
     title: "The order of the dimensions",
+    lead: "{0,1} lists the dimensions from the fastest on: here columns follow each other in memory.",
     text: [
       "The numbers in braces are the dimensions from the fastest to the slowest, or from minor to major: neighbours along the first of them are neighbours in memory. {0,1} puts d0 first, so that columns follow each other.",
       "Change the order with the controls, which list the major dimension first, and see the strides change. The array stays the same; only its memory differs.",
@@ -24,6 +27,7 @@ const GUIDE = [
   },
   {
     title: "More dimensions",
+    lead: "The stride of a dimension is the product of all extents that are more minor.",
     text: [
       "The stride of a dimension is the product of the extents of all that are more minor. In {2,1,0} the last dimension is the most minor: the strides of f32[2,3,4] are 12, 4 and 1.",
       "With four dimensions the orders have names: of N images with C channels, H rows and W columns, {3,2,1,0} is NCHW and {1,3,2,0} is NHWC.",
@@ -33,6 +37,7 @@ const GUIDE = [
   },
   {
     title: "Strides of your own",
+    lead: "Strides need not be products of extents: here rows of 3 elements begin 5 places apart.",
     text: [
       "Strides need not be products. Rows of 3 elements may begin 5 places apart: the places between are padding, which holds no element. DirectML, numpy and PyTorch describe memory so.",
       "A stride of 0 shows one element many times; a negative one goes backwards. XLA's notation has neither, so that stridec writes them as strided<[…]>.",
@@ -42,6 +47,7 @@ const GUIDE = [
   },
   {
     title: "Padded dimensions",
+    lead: "A dimension may take a larger extent in memory; the cells past the array are padding.",
     text: [
       "This step may be skipped. TensorFlow 1.x padded arrays in another way: each dimension takes a larger extent in memory, and the cells past the array hold a padding value. The strides are products of the padded extents.",
       "2 rows and 3 columns in column-major order, padded to 3 by 5: a column takes 3 places.",
@@ -51,6 +57,7 @@ const GUIDE = [
   },
   {
     title: "A tile",
+    lead: "T(2,2) cuts the array into tiles of 2 by 2, whose elements lie together.",
     text: [
       "A tile is a small box of the array whose elements lie together. T(2,2) cuts the array into tiles of 2 by 2. Tiles follow each other in the order of the layout, and so do the elements within a tile: here along rows first. The numbers of a tile belong to the most minor dimensions, from major to minor: in {1,0} the first cuts d0, in {0,1} it cuts d1. With more dimensions than numbers, the major ones are not cut.",
       "So an index becomes four numbers, called digits, like the hours and minutes of a time: which tile down, which tile across, and the place within it. A division gives the tile, and the remainder the place: d0/2, d1/2, d0%2, d1%2. In the table of digits, each stride is the product of the places of all digits below it, and the offset is the sum of each digit times its stride.",
@@ -60,6 +67,7 @@ const GUIDE = [
   },
   {
     title: "A partial tile",
+    lead: "A tile that is not full takes the memory of a whole one.",
     text: [
       "If the extents are no multiples of the tile, the last tiles are not full. They take the memory of a whole tile: what lies past the array is padding. This is the example of XLA's page on tiled layouts.",
       "15 elements take 24 places here.",
@@ -69,6 +77,7 @@ const GUIDE = [
   },
   {
     title: "The tile of the TPU, and what it costs",
+    lead: "The TPU's tile has 8 by 128 places, so that a small last dimension costs much.",
     text: [
       "A register of the TPU holds 8 rows of 128 numbers of 32 bits, and so XLA lays arrays out in tiles of 8 by 128 there. An array of 20 by 200 takes 3 by 2 tiles.",
       "A minor dimension that is small costs much: a table of 3 columns takes as much memory as one of 128. Try f32[1024,3], then exchange the dimensions in the order.",
@@ -78,6 +87,7 @@ const GUIDE = [
   },
   {
     title: "Tiles of tiles",
+    lead: "A second tile cuts each tile again: T(2,4)(2,1) interleaves pairs of rows.",
     text: [
       "A second tile cuts each tile again, by the same rule. T(2,4)(2,1) cuts each tile of 2 by 4 into boxes of 2 by 1: a column of two elements. So pairs of rows are interleaved: (0,0), (1,0), (0,1), (1,1) and so on.",
       "Formats such as bfloat16 need this: two numbers of 16 bits, one above the other, share a word of 32.",
@@ -86,7 +96,8 @@ const GUIDE = [
     ask: ["Where is the element (1,5)?", "It lies in the tile (0,1), which begins at 8, at row 1 and column 1 of it. The pair of column 1 begins 2 places further, and row 1 is the second of the pair: 8 + 2 + 1 = 11.", [1, 5], 11],
   },
   {
-    title: "All of it: bf16[16,256]{1,0:T(8,128)(2,1)}",
+    title: "All of it",
+    lead: "Tiles of 8 by 128 places, and in them pairs of rows that share words of 32 bits.",
     text: [
       "This is how a TPU holds an array of bfloat16: tiles of 8 by 128, and in them pairs of rows, of which the two elements of a column share a word. Divisions and remainders take each index apart, and the offset is a sum of products of these digits and their strides.",
       "Moving an array from rows to this layout is a relayout. Behind the exercise that comes next, a link shows the kernel for it, which runs on your GPU.",
@@ -99,11 +110,15 @@ const GUIDE = [
 /** The exercise after the last step; its tilings are in `exercise.js`. */
 const EXERCISE = {
   title: "A tiling that you have not seen",
-  text: ["Work the offset out: first the tile that the element lies in and its place there, then the box within the tile where there is one, and then the sum. The picture comes with the answer."],
+  lead: "Work the offset out. The picture comes with the answer.",
+  text: ["First find the tile that the element lies in and its place there, then the box within the tile if there is one, and then the sum."],
 };
 
 /** The state of a step; the first step is 0. */
 const stateOfStep = (at) => (at < GUIDE.length ? { kind: "layout", from: GUIDE[at].layout, step: String(at + 1) } : stateOfExercise());
+
+/** True if the reader wants the text of the steps, and null before the first choice. */
+let wantsText = null;
 
 /** Shows the step that a state names, if any. `layoutOf` and `reveal` are for the exercise. */
 function showGuide(root, state, layoutOf, reveal) {
@@ -125,10 +140,15 @@ function showGuide(root, state, layoutOf, reveal) {
   const asked = make("div", { class: "question" });
   if (entry.ask) asked.append(make("details", {}, make("summary", {}, entry.ask[0]), make("p", {}, entry.ask[1])));
   else showExercise(asked, state, layoutOf, reveal);
-  root.replaceChildren(heading, ...entry.text.map((text) => make("p", {}, text)), asked,
+  const text = make("details", { class: "text" }, make("summary", {}, "More"), ...entry.text.map((text) => make("p", {}, text)));
+  // A wide screen has room for the text beside the picture.
+  text.open = wantsText ?? matchMedia("(min-width: 1100px) and (min-height: 700px)").matches;
+  text.firstChild.addEventListener("click", () => (wantsText = !text.open));
+  root.replaceChildren(heading,
     make("p", { class: "steps" }, ...(at > 0 ? [link(at - 1, "‹ Back")] : []),
       at + 1 < entries.length ? link(at + 1, "Next ›") : make("a", { href: hashOf(relayout) }, "A relayout ›")),
-    make("details", {}, make("summary", {}, "All steps"), make("ol", {}, ...steps)),
+    make("p", { class: "lead" }, entry.lead), text, asked,
+    make("details", { class: "all" }, make("summary", {}, "All steps"), make("ol", {}, ...steps)),
   );
   if (wasIn) (root.querySelector("#predicted") ?? heading).focus();
 }

@@ -1,17 +1,19 @@
 "use strict";
-// Kernels in other languages, and buttons that copy them.
+// Kernels in other languages, the lines of JavaScript that run them, and buttons that copy them.
 
-const LANGUAGES = { wgsl: "WGSL", spirv: "SPIR-V", msl: "MSL", hlsl: "HLSL", glsl: "GLSL" };
+const LANGUAGES = { wgsl: "WGSL", spirv: "SPIR-V", msl: "MSL", hlsl: "HLSL", glsl: "GLSL", js: "JavaScript" };
 
-/** Makes a button that copies the result of `text`. */
+/** Makes a button that copies the result of `text`, a text or nothing, and says what it did. */
 function copyButton(label, text) {
   const button = make("button", { type: "button" }, label);
   button.addEventListener("click", async () => {
+    const copied = text();
+    if (copied === undefined) return;
     try {
-      await navigator.clipboard.writeText(text());
+      await navigator.clipboard.writeText(copied);
       button.textContent = "Copied";
     } catch {
-      button.textContent = "Not allowed";
+      button.textContent = "The browser does not allow it";
     }
     setTimeout(() => (button.textContent = label), 1200);
   });
@@ -24,27 +26,32 @@ function copyButton(label, text) {
  */
 function addTools(root, language, translate, chosen) {
   const kernels = [...root.querySelectorAll("#wgsl, pre.wgsl")].map((wgsl) => {
-    const select = make("select", { "aria-label": "language of the kernel" });
-    for (const [value, name] of Object.entries(LANGUAGES)) select.append(new Option(name, value));
+    const tabs = make("span", { role: "group", class: "tabs", "aria-label": "language of the kernel" });
+    for (const [value, name] of Object.entries(LANGUAGES)) {
+      const tab = make("button", { type: "button", value }, name);
+      tab.addEventListener("click", () => {
+        chosen(value);
+        showIn(value);
+      });
+      tabs.append(tab);
+    }
     const other = make("pre", { class: "translated", tabindex: "0" });
     const text = () => (other.hidden ? [...wgsl.querySelectorAll(".line")].map((line) => line.textContent).join("\n") : other.textContent);
-    wgsl.before(make("p", { class: "tools" }, select, copyButton("Copy", text)));
+    wgsl.before(make("p", { class: "tools" }, tabs, copyButton("Copy", text)));
     wgsl.after(other);
-    select.addEventListener("change", () => {
-      chosen(select.value);
-      showIn(select.value);
-    });
-    return { wgsl, select, other };
+    return { wgsl, tabs, other };
   });
+  let shown;
   const showIn = async (name) => {
-    for (const { select } of kernels) select.value = name;
+    shown = name;
+    for (const { tabs } of kernels) for (const tab of tabs.children) tab.setAttribute("aria-pressed", String(tab.value === name));
     const answer = name === "wgsl" || !kernels.length ? {} : await translate(name);
-    kernels.forEach(({ wgsl, select, other }, at) => {
-      // The reader may have chosen another language while the first translation was loaded.
-      if (select.value !== name) return;
+    // The reader may have chosen another language while the first translation was loaded.
+    if (shown !== name) return;
+    kernels.forEach(({ wgsl, other }, at) => {
       wgsl.hidden = name !== "wgsl";
       other.hidden = !wgsl.hidden;
-      other.textContent = answer.error ? answer.error.message : answer.texts?.[at] ?? "";
+      other.textContent = answer.error ? answer.error.message : answer.text ?? answer.texts?.[at] ?? "";
       other.setAttribute("aria-label", LANGUAGES[name]);
     });
   };

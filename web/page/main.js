@@ -1,12 +1,14 @@
 "use strict";
 // Puts the page together: the address holds the state, the fields change it, and the compiler
-// answers it.
+// answers it. A state that no address holds is kept in the entry of the history.
 
 {
   const place = (id) => document.getElementById(id);
   const answerRoot = place("answer");
-  let state = stateOf(location.hash);
-  let compiler;
+  if (!location.hash) history.replaceState(history.state, "", firstHash());
+  let state;
+  /** The compiler, once it is loaded. Until then there are no answers. */
+  let compiler = null;
   /** Promises the compiler with other languages after the first choice of one. */
   let languages = null;
   /** The bytes of a module that is no text. No address holds them. */
@@ -16,34 +18,74 @@
   /** The number of the answer that is shown. */
   let answered = 0;
   let targets = [];
+  /** The bytes that this browser's device binds, or nothing as long as that is not known. */
+  let bound;
   /** The address that was last read or written. */
-  let address = location.hash;
+  let address;
+  const follower = new Follower();
+
+  /** Reads the state from the address, or from the history if no address holds it. */
+  function readAddress() {
+    address = location.hash;
+    const kept = history.state?.kept;
+    state = kept ? { ...kept.state } : stateOf(location.hash);
+    dropped = kept?.dropped ?? null;
+  }
+
+  /** The reason why no link holds the state, or nothing. */
+  function whyNoLink() {
+    if (dropped !== null) return "A link holds no file";
+    if (state.kind === "image" && image.isOwn) return "A link holds no picture";
+    if (hashOf(state).length > LONGEST_LINK) return "This is too long for a link";
+    return null;
+  }
 
   /** Writes the state into the address: as a new entry if `push`, over the last one otherwise. */
   function writeAddress(push = false) {
     clearTimeout(waiting);
     // A newer address may be waiting to be read.
     if (location.hash !== address) return;
-    const hash = hashOf(state);
-    const tooLong = hash.length > LONGEST_LINK || dropped !== null;
-    place("too-long").hidden = !tooLong;
-    if (tooLong || hash === location.hash) return;
-    history[push ? "pushState" : "replaceState"](null, "", hash);
+    const why = whyNoLink();
+    linkButton.disabled = why !== null;
+    linkButton.textContent = why ?? "Copy the link";
+    const hash = why && state.kind !== "image" ? hashWithout(state) : hashOf(state);
+    const kept = why && state.kind !== "image" ? { kept: { state: { ...state }, dropped } } : null;
+    if (!kept) keepHash(hash);
+    if (!kept && hash === location.hash && !history.state) return;
+    try {
+      history[push ? "pushState" : "replaceState"](kept, "", hash);
+    } catch {
+      // The browser keeps no state of this size.
+      history[push ? "pushState" : "replaceState"](null, "", hash);
+    }
     address = location.hash;
+  }
+
+  function writeSoon() {
+    clearTimeout(waiting);
+    waiting = setTimeout(writeAddress, 250);
   }
 
   function changed(name, text) {
     state[name] = text;
     delete state.at;
     if (name === "module") dropped = null;
-    clearTimeout(waiting);
-    waiting = setTimeout(writeAddress, 250);
-    answer();
+    writeSoon();
+    answer(name);
   }
 
-  /** Reads a file: text unchanged, a message as the text of its module if it has one. */
+  /** Reads a file: a picture, a text unchanged, or a message as the text of its module. */
   async function take(file) {
+    if (file.type.startsWith("image/")) {
+      if (state.kind !== "image") {
+        state = stateOf("#image");
+        writeAddress(true);
+        render();
+      }
+      return image.take(file);
+    }
     const bytes = new Uint8Array(await file.arrayBuffer());
+    await loaded;
     if (!("module" in KINDS[state.kind].fields)) state = stateOf("#program");
     const isText = bytes.every((byte) => byte >= 32 ? byte !== 127 : [9, 10, 11, 12, 13].includes(byte));
     const read = isText ? { text: new TextDecoder().decode(bytes) } : compiler.ask({ kind: "text" }, bytes);
@@ -55,9 +97,22 @@
   }
 
   const fields = new Fields(place("question"), changed, take);
+  const image = new ImageSection(place("first"), (question, bytes) => compiler.ask(question, bytes), (by) => {
+    Object.assign(state, by);
+    writeSoon();
+    if (compiler) answer();
+  });
+  const notations = new Notations(place("notations"), (from) => compiler?.ask({ kind: "notations", from }).notations ?? []);
+  const linkButton = copyButton("Copy the link", () => {
+    // The last keys may be newer than the address.
+    writeAddress();
+    return linkButton.disabled ? undefined : location.href;
+  });
 
+  /** The question of the state. A target that is a number is the size that a device binds. */
   function question(more) {
-    return { ...state, module: undefined, ...more };
+    const size = /^\d+$/.test(state.target ?? "") ? Number(state.target) : undefined;
+    return { ...state, module: undefined, ...(size ? { target: "", maxStorageBufferBindingSize: size } : {}), ...more };
   }
 
   function ask(more) {
@@ -66,6 +121,7 @@
 
   /** Answers with the kernels of the state in another language, or with an error. */
   async function translate(language) {
+    if (language === "js") return { text: scriptOf(state, dropped !== null) };
     languages ??= Compiler.open("languages");
     try {
       return (await languages).ask(question({ language }), dropped ?? state.module ?? "");
@@ -76,11 +132,36 @@
     }
   }
 
-  /** Shows the compiler's answer to the state. */
-  function answer() {
-    const said = ask({});
+  /** The parts of the layouts in the notations that the lists show. */
+  const layoutsOf = () => (state.kind === "layout" ? [["", state.from]] : [["From", state.from], ...(state.to?.includes("[") ? [["To", state.to]] : [])]);
+
+  /** Shows the compiler's answer to the state. `edited` is the field that the reader changes. */
+  function answer(edited) {
+    if (!compiler) return;
+    if (state.kind === "image") {
+      notations.show(state.kind);
+      document.title = "Planes of a picture · stridec";
+      // An error in the fields of another kind is none here.
+      answerRoot.classList.remove("stale");
+      place("whole-fault").replaceChildren();
+      return image.show(state);
+    }
+    let said = ask({});
+    if (edited) {
+      const other = edited === "from" ? "to" : "from";
+      const text = follower.follow(state, edited, said.fields);
+      if (text !== null) {
+        state[other] = text;
+        fields.show(state);
+        said = ask({});
+        follower.latest = said.fields;
+      }
+    } else {
+      follower.start(said.fields);
+    }
     const inField = fields.showError(said.error);
-    fields.showParts(said.fields);
+    fields.showParts(said.fields, Boolean(said.error));
+    notations.show(state.kind, layoutsOf());
     place("whole-fault").replaceChildren(...(said.error && !inField ? faultOf("", { ...said.error, place: null }) : []));
     // While the text is no layout yet, the previous picture stays, marked as stale.
     answerRoot.classList.toggle("stale", Boolean(said.error));
@@ -94,11 +175,11 @@
     const page = JSON.parse(said.data);
     if (page.results) {
       showProgram(answerRoot, page);
+      fitHeadings(first);
     } else {
       end = showLayouts(answerRoot, page, state.at?.split(",").map(Number), (index) => {
         state.at = index.join(",");
-        clearTimeout(waiting);
-        waiting = setTimeout(writeAddress, 250);
+        writeSoon();
       });
     }
     // The part below is drawn after the next frame, so that typing waits only for the visible part.
@@ -111,7 +192,8 @@
       const open = new Set([...below.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent));
       below.innerHTML = ask({ part: "below" }).below ?? "";
       for (const summary of below.querySelectorAll("summary")) summary.parentElement.open = open.has(summary.textContent);
-      if (said.refused) below.append(make("h2", {}, "The kernel"), make("p", { class: "refused" }, `There is none for this target: ${said.refused}.`));
+      if (said.refused) below.prepend(...refusal(said.refused, page));
+      fitHeadings(below);
       markStrides(below);
       addTools(below, state.language, translate, (language) => {
         state.language = language === "wgsl" ? "" : language;
@@ -122,12 +204,53 @@
     }));
   }
 
+  /** Makes headings in drawings as small as a narrow screen needs, so that none is cut. */
+  function fitHeadings(root) {
+    for (const frame of root.querySelectorAll(".scroll")) {
+      const { left, right } = frame.getBoundingClientRect();
+      for (const heading of frame.querySelectorAll("svg text.h")) {
+        const { left: start, width } = heading.getBoundingClientRect();
+        const room = right - start - 4;
+        if (start >= left && room > 60 && width > room) heading.style.fontSize = `${Math.max((13 * room) / width - 0.1, 7)}px`;
+      }
+    }
+  }
+
+  const megabytes = (bytes) => `${Math.floor(bytes / 2 ** 20)} MiB`;
+
+  /** The reason why there is no kernel, with a way out if a device may bind more. */
+  function refusal(reason, page) {
+    const least = Math.max(page.source.imageBytes, page.destination?.imageBytes ?? 0);
+    const size = 2 ** Math.ceil(Math.log2(Math.max(least, 2)));
+    const way = make("p", { class: "way-out" });
+    const current = Number(question().maxStorageBufferBindingSize ?? 2 ** 27);
+    // WebGPU counts these sizes in 32 bits.
+    if (least > current && size <= 2 ** 31) {
+      way.append("That is the size that every device of WebGPU binds. Most bind more if an application asks for it. ",
+        make("a", { href: hashOf({ ...state, target: String(size) }) }, `Compile for a device that binds ${megabytes(size)}`), ". ");
+      const said = make("span");
+      way.append(said);
+      boundHere().then((bytes) => {
+        said.textContent = bytes ? `This browser's device binds ${megabytes(bytes)}.` : "This browser offers no device.";
+      });
+    } else if (least > current) {
+      way.append("No device of WebGPU binds arrays of this size; divide the array along its most major dimension, and copy each part with a kernel of its own.");
+    }
+    return [make("h2", {}, "The kernel"), make("p", { class: "refused" }, `There is none for this target: ${reason}.`), ...(way.firstChild ? [way] : [])];
+  }
+
+  /** The bytes that this browser's device binds, or 0. */
+  async function boundHere() {
+    bound ??= (await navigator.gpu?.requestAdapter().catch(() => null))?.limits.maxStorageBufferBindingSize ?? 0;
+    return bound;
+  }
+
   /** Shows the choice of a target if the state is compiled. */
   function showTarget() {
     const root = place("target");
     root.hidden = !["relayout", "slice", "program"].includes(state.kind);
     const chosen = state.target ?? targets[0];
-    const select = choice(targets, chosen, (name) => name);
+    const select = choice(targets, chosen, (name) => (/^\d+$/.test(name) ? `webgpu that binds ${megabytes(Number(name))}` : name));
     select.addEventListener("change", () => {
       state.target = select.value === targets[0] ? "" : select.value;
       writeAddress();
@@ -142,6 +265,8 @@
       // The reader's own text is kept in fields of the same name.
       const kept = Object.keys(first).filter((field) => field in state && (field !== "module" || state.kind === kind));
       const to = { kind, ...first, ...Object.fromEntries(kept.map((field) => [field, state[field]])) };
+      // A relayout is of one array: the second layout starts as an order that suits the first one.
+      if (kind === "relayout" && state.kind === "layout") to.to = turned(state.from) ?? to.to;
       return { name, href: hashOf(to), isCurrent: kind === state.kind && !state.step };
     });
     links.unshift({ name: "Guide", href: hashOf(stateOfStep(0)), isCurrent: Boolean(state.step) });
@@ -155,31 +280,40 @@
     });
   }
 
+  /** The same array in the reverse order of dimensions, or null if its layout has no parts. */
+  function turned(from) {
+    const parts = compiler?.ask({ kind: "notations", from }).fields?.from;
+    return parts ? notationOf({ ...resized(parts, parts.dimensions, parts.type), tiles: "", padded: [], order: parts.dimensions.map((_, d) => String(d)) }) : null;
+  }
+
   function render() {
     // The answer to a question of another kind does not apply here.
     if (fields.kind !== state.kind) {
       answered += 1;
       answerRoot.removeAttribute("aria-busy");
-      for (const part of answerRoot.children) part.replaceChildren();
+      for (const part of ["first", "below"]) place(part).replaceChildren();
     }
+    document.body.dataset.kind = state.kind;
     showKinds();
     showTarget();
-    const hide = (hidden) => ["question", "answer", "link"].forEach((id) => (place(id).hidden = hidden));
+    const hide = (hidden) => ["question", "answer", "notations"].forEach((id) => (place(id).hidden = hidden));
     // The picture would give the exercise away.
     hide(isExercise(state));
-    showGuide(place("guide"), state, (from) => JSON.parse(compiler.ask({ kind: "layout", from }).data ?? "{}").source, () => hide(false));
+    const layoutOf = (from) => JSON.parse(compiler?.ask({ kind: "layout", from }).data ?? "{}").source;
+    showGuide(place("guide"), compiler || !isExercise(state) ? state : {}, layoutOf, () => {
+      hide(false);
+      notations.show(state.kind, layoutsOf());
+    });
     fields.show(state);
-    answer();
+    if (compiler) answer();
+    writeAddress();
+    if (isExercise(state)) place("notations").hidden = true;
   }
 
-  addEventListener("hashchange", () => {
-    if (location.hash === address) return;
-    address = location.hash;
+  addEventListener("popstate", () => {
     clearTimeout(waiting);
-    dropped = null;
-    state = stateOf(location.hash);
+    readAddress();
     render();
-    place("too-long").hidden = true;
   });
   // The text may have changed since the links were made, so they are made again before a click.
   place("kinds").addEventListener("pointerdown", showKinds);
@@ -192,11 +326,24 @@
   });
 
   showExamples(place("examples"));
-  place("target").after(copyButton("Copy the link", () => location.href));
-  Compiler.open("stridec").then((opened) => {
+  place("link").append(linkButton);
+  const loaded = Compiler.open("stridec").then((opened) => {
     compiler = opened;
+    compiler.restarted = render;
+    place("loading").remove();
     targets = compiler.ask({ kind: "targets" }).names;
+    // The comparison with a copy uses stridec's own kernel for the copy.
+    globalThis.stridecCopy = (size) => {
+      const { kernel } = compiler.ask({ kind: "kernel", from: `u32[${size / 4}]`, to: `u32[${size / 4}]`, maxStorageBufferBindingSize: size });
+      return kernel && { ...kernel, dispatches: kernel.dispatches.map(({ workgroups }) => workgroups) };
+    };
     render();
     document.body.dataset.ready = "";
-  }, (error) => place("whole-fault").replaceChildren(`This browser cannot run the compiler: ${error.message}`));
+  });
+  loaded.catch((error) => {
+    place("loading").textContent = `This browser cannot run the compiler: ${error.message}`;
+    place("loading").className = "fault";
+  });
+  readAddress();
+  render();
 }

@@ -28,7 +28,7 @@ function showMemory(root, { buffers, more, unknown, sums }) {
     ` XLA chooses layouts itself; the array that has this order by default is `, make("code", {}, `jnp.transpose(x, (${majorToMinor(worst.cheapest.shape).join(", ")}))`), ".");
   if (more) notes.push(`${more} more buffers, with less padding, are not listed.`);
   if (unknown) notes.push(`${unknown} shapes have extents or layouts whose bytes are not known.`);
-  root.replaceChildren(make("h2", {}, "Buffers, the most padding first"), ...(answer ? [answer] : []),
+  root.replaceChildren(make("h1", {}, "Buffers, the most padding first"), ...(answer ? [answer] : []),
     make("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "buffers" }, table),
     ...notes.map((note) => make("p", {}, note)), make("h2", {}, "In all"), total);
 }

@@ -21,15 +21,19 @@ ENTRY main {
     },
   },
   memory: {
-    name: "Out of memory",
+    name: "Memory",
     fields: {
       module: `Shape: s32[2048,1,128,128,4]{4,3,2,0,1:T(8,128)}
 Unpadded size: 512.00M
 Extra memory due to padding: 15.50G (32.0x expansion)`,
     },
   },
+  image: { name: "Image", fields: { type: "u8", order: "CHW", mean: "0.485,0.456,0.406", deviation: "0.229,0.224,0.225" } },
 };
-/** Parts of the address for every kind: a step of the guide, an index, a target, a language. */
+/**
+ * Parts of the address for every kind: a step of the guide, an index, a target, a language. A
+ * target is the name of a preset, or a number: the bytes that a device binds.
+ */
 const EXTRAS = ["step", "at", "target", "language"];
 /** The length of the longest address that browsers and messengers accept. */
 const LONGEST_LINK = 32_000;
@@ -42,7 +46,34 @@ function stateOf(hash) {
   const state = { kind: known };
   for (const [name, first] of Object.entries(KINDS[known].fields)) state[name] = given.get(name) ?? first;
   for (const name of EXTRAS) if (given.get(name)) state[name] = given.get(name);
+  if (state.step && !(known === "layout" && /^\d+$/.test(state.step) && state.step >= 1 && state.step <= GUIDE.length + 1)) delete state.step;
   return state;
+}
+
+/** The address of a state that no link can hold, without the texts that the history keeps. */
+function hashWithout(state) {
+  const short = Object.fromEntries(Object.entries(state).map(([name, text]) => [name, text.length > 1000 || name === "module" ? "" : text]));
+  return hashOf(short);
+}
+
+const LAST = "stridec";
+
+/** The address that the reader left, or that of the first step of the guide. */
+function firstHash() {
+  try {
+    return localStorage.getItem(LAST) || hashOf(stateOfStep(0));
+  } catch {
+    return hashOf(stateOfStep(0));
+  }
+}
+
+/** Keeps an address for the next visit, if the browser allows it. */
+function keepHash(hash) {
+  try {
+    localStorage.setItem(LAST, hash);
+  } catch {
+    // A page without storage starts with the guide.
+  }
 }
 
 /** The address of a state. */

@@ -28,16 +28,21 @@ impl<'a> Asked<'a> {
     }
 
     /// Returns the whole number in a field, or `None` if the question has no such field.
-    #[cfg(feature = "package")]
     pub(crate) fn number(&self, name: &str) -> Option<i64> {
         self.fields[name].as_i64()
     }
 
     pub(crate) fn target(&self) -> Result<Target, Fault> {
-        match self.text("target") {
-            "" => Ok(Target::webgpu()),
-            name => Target::preset(name).map_err(|error| Fault::new(Field::Target, error)),
+        let mut target = match self.text("target") {
+            "" => Target::webgpu(),
+            name => Target::preset(name).map_err(|error| Fault::new(Field::Target, error))?,
+        };
+        // A device may bind more than the target says.
+        let most = self.number("maxStorageBufferBindingSize");
+        if let Some(most) = most.and_then(|most| u64::try_from(most).ok()) {
+            target.max_storage_buffer_binding_size = most;
         }
+        Ok(target)
     }
 
     /// Returns the layout in a field, or a fault if it does not parse.
@@ -59,17 +64,39 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// Returns the layout of the field `to` of a relayout or a slice, if it can be read.
+    #[cfg(not(any(feature = "languages", feature = "package")))]
+    pub(crate) fn completed(&self) -> Option<Tensor> {
+        let source = self.tensor(Field::From).ok()?;
+        let sizes = match self.text("kind") {
+            "slice" => self.slice().ok()?.max_copied_elements(),
+            _ => source.descriptor().sizes().to_vec(),
+        };
+        self.destination(&source, &sizes).ok()
+    }
+
+    /// Returns true if the question is about a slice. A question for a kernel is, if it has sizes.
+    fn is_slice(&self) -> bool {
+        let kind = self.text("kind");
+        kind == "slice" || (kind == "kernel" && !self.text("sizes").is_empty())
+    }
+
+    fn slice(&self) -> Result<Slice, Fault> {
+        Ok(Slice::new(
+            self.numbers::<u64>(Field::Offsets)?,
+            self.numbers::<u64>(Field::Sizes)?,
+            self.numbers::<i64>(Field::Strides)?,
+        ))
+    }
+
     /// Returns the relayout or the slice that the question describes.
     pub(crate) fn operation(&self) -> Result<Operation, Fault> {
         let source = self.tensor(Field::From)?;
-        let operation = if self.text("kind") == "slice" {
-            let slice = Slice::new(
-                self.numbers::<u64>(Field::Offsets)?,
-                self.numbers::<u64>(Field::Sizes)?,
-                self.numbers::<i64>(Field::Strides)?,
-            );
+        let operation = if self.is_slice() {
+            let slice = self.slice()?;
             let destination = match self.text(Field::To.name()).trim() {
                 "" => None,
+                // Whoever gives only an order means the extents of the result.
                 _ => Some(self.destination(&source, &slice.max_copied_elements())?),
             };
             Operation::slice(source, &slice, destination)
@@ -89,7 +116,7 @@ impl<'a> Asked<'a> {
         for part in text.split(',').filter(|_| !text.trim().is_empty()) {
             let number = part.trim().parse().map_err(|_| {
                 let place = start..start + part.len();
-                Fault::new(field, "expected integers with commas between them").at(text, place)
+                Fault::new(field, expected(field, part.trim())).at(text, place)
             })?;
             numbers.push(number);
             start += part.len() + 1;
@@ -116,5 +143,24 @@ impl<'a> Asked<'a> {
             Some(text) => Module::parse(text).map_err(|error| Fault::hlo(text, &error)),
             None => Module::decode(self.bytes()).map_err(|error| Fault::new(Field::Module, error)),
         }
+    }
+}
+
+/// Returns what was expected in place of `part` of a list of numbers.
+fn expected(field: Field, part: &str) -> String {
+    match part.parse::<i128>() {
+        Ok(number) if number < 0 => {
+            let why = match field {
+                Field::Offsets => "; offsets count from the first index",
+                Field::Sizes => {
+                    "; a size is a number of indices, and only a stride may be negative"
+                }
+                _ => "",
+            };
+            format!("expected an integer of at least 0, got {number}{why}")
+        }
+        Ok(number) => format!("expected an integer below 2^63, got {number}"),
+        Err(_) if part.is_empty() => "expected an integer, got none".to_owned(),
+        Err(_) => format!("expected integers with commas between them, got `{part}`"),
     }
 }

@@ -8,6 +8,7 @@
 //! ```text
 //! exports ─┬─► page ─┬─► asked      the questions of the page
 //!          │         ├─► fields     a layout for the page's controls
+//!          │         ├─► kernel     a kernel as plain data
 //!          │         ├─► memory     the memory of buffers
 //!          │         └─► fault      an error, and its position in the reader's text
 //!          ├─► package              the questions of the JavaScript package

@@ -9,6 +9,8 @@
 //! | `memory` | a module, a report, or a shape | the memory of each buffer |
 //! | `text` | a serialized module | its text |
 //! | `targets` | | the names of the targets |
+//! | `kernel` | `from`, `offsets`, `sizes`, `strides`, `to`, a table | a kernel as plain data |
+//! | `notations` | `from` | the layout in every notation that can express it |
 //!
 //! The first four kinds accept a `part`. If it is `below`, the answer is the markup for the part of
 //! the page below the content, which takes longer to make. A question may also have a `target`. The
@@ -20,6 +22,7 @@ use serde_json::{Value, json};
 use stridec::{
     Target,
     explain::{self, Content, Picture, ProgramPicture},
+    notation::{self, Kind},
     program::Ways,
 };
 
@@ -29,9 +32,10 @@ use crate::{
 };
 
 mod fields;
+mod kernel;
 mod memory;
 
-use fields::fields;
+use fields::{fields, fields_of};
 
 /// Answers one question.
 pub(crate) fn show(input: &[u8]) -> Vec<u8> {
@@ -39,9 +43,12 @@ pub(crate) fn show(input: &[u8]) -> Vec<u8> {
         Ok(asked) => {
             let mut answer =
                 answer(&asked).unwrap_or_else(|fault| json!({ "error": fault.json() }));
-            for field in [Field::From, Field::To] {
-                answer["fields"][field.name()] = fields(asked.text(field.name()));
-            }
+            answer["fields"]["from"] = fields(asked.text("from"));
+            // An order such as `NHWC` has the parts of the layout that it means.
+            answer["fields"]["to"] = match asked.completed() {
+                Some(tensor) => fields_of(&tensor),
+                None => fields(asked.text("to")),
+            };
             answer
         }
         Err(fault) => json!({ "error": fault.json() }),
@@ -86,6 +93,21 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
             let names: Vec<String> =
                 Target::presets().into_iter().map(|target| target.name).collect();
             Ok(json!({ "names": names }))
+        }
+        "kernel" => kernel::kernel(asked),
+        "notations" => {
+            let text = asked.text(Field::From.name());
+            let tensor =
+                notation::read(text).map_err(|error| Fault::notation(Field::From, text, &error))?;
+            let written = Kind::ALL.into_iter().filter_map(|kind| {
+                let text = tensor.write(kind).ok()?;
+                let prefix = match kind {
+                    Kind::Xla | Kind::Memref => String::new(),
+                    _ => format!("{}:", kind.name()),
+                };
+                Some(json!({ "name": kind.name(), "text": text, "typed": prefix + &text }))
+            });
+            Ok(json!({ "notations": written.collect::<Vec<_>>() }))
         }
         "memory" => memory::report(asked),
         "text" => Ok(json!({ "text": asked.module()?.to_string() })),

@@ -1,7 +1,7 @@
 "use strict";
 // The page of a program: the way of the element that the reader points at, and the button that runs
-// the kernels. The host computed the results from the same inputs when the page was written. The
-// page has a sum for each block of them, and the kernels' results must have the same sums.
+// the kernels. The compiler has computed the results on the host, from the same inputs. The page's
+// data has a sum for each block of them, and the kernels' results must have the same sums.
 
 /** Shows the way of an element of a result in its table. */
 function showWay(page, section, result, at) {

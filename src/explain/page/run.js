@@ -45,7 +45,8 @@ function expectedImage(page, source) {
     // Only padded dimensions have such a value; the padding of tiles is zero.
     eachIndex(to.padded, (index) => writeBits(image, bitOf(to, placeOf(to, index)), to.bits, padding));
   }
-  const bytes = from.bits === to.bits && to.bits >= 8 ? to.bits / 8 : 0;
+  const bytes = from.type === to.type && from.bits === to.bits && to.bits >= 8 ? to.bits / 8 : 0;
+  const convert = converter(from, to);
   eachIndex(to.sizes, (index) => {
     const bit = bitOf(to, placeOf(to, index));
     const origin = originOf(page, index);
@@ -54,9 +55,7 @@ function expectedImage(page, source) {
       for (let byte = 0; byte < bytes; byte++) image[bit / 8 + byte] = source[read / 8 + byte];
       return;
     }
-    let value = readBits(source, read, from.bits);
-    if (from.signed && from.bits < to.bits) value = BigInt.asUintN(to.bits, BigInt.asIntN(from.bits, value));
-    writeBits(image, bit, to.bits, value);
+    writeBits(image, bit, to.bits, convert(readBits(source, read, from.bits)));
   });
   return image;
 }
@@ -132,6 +131,8 @@ async function prepare({ device, timed }, described, kernels, read) {
     return bytes;
   };
   device.queue.submit([encode(1).finish()]);
+  // A measurement must not wait for the set-up.
+  await device.queue.onSubmittedWorkDone();
   const written = [];
   for (const number of read) {
     written.push(new Uint8Array(await readBack(buffers[number], buffers[number].size, device.createCommandEncoder())));
@@ -169,23 +170,36 @@ const COPY = `@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
   if (at < arrayLength(&destination)) { destination[at] = source[at]; }
 }`;
 
-/** Measures the seconds of a copy that reads and writes about `moved` bytes in total. */
+/** The workgroups of `COPY` for a buffer of `size` bytes: as many as it needs, in rows of 1,024. */
+function copyWorkgroups(size) {
+  const groups = Math.ceil(size / 16 / 64);
+  return [Math.min(groups, 1024), Math.ceil(groups / 1024), 1];
+}
+
+/**
+ * Measures the seconds of a copy that reads and writes about `moved` bytes in total. A page with a
+ * compiler sets `stridecCopy`, which returns stridec's own kernel for a copy of that many bytes.
+ */
 async function timeCopy(gpu, moved) {
   const size = Math.min(Math.ceil(moved / 32) * 16, 1 << 27);
-  const rows = Math.ceil(size / 16 / 65536);
-  const kernel = { wgsl: COPY, entryPoint: "copy", buffers: [0, 1], dispatches: [[1024, rows, 1]] };
+  const plain = { wgsl: COPY, entryPoint: "copy", dispatches: [copyWorkgroups(size)] };
+  const kernel = { ...(globalThis.stridecCopy?.(size) ?? plain), buffers: [0, 1] };
   const { time } = await prepare(gpu, [{ size }, { size }], [kernel], []);
   return { bytes: 2 * size, seconds: await timeMany(time) };
 }
 
+/** Fewer bytes than these take as long as an empty dispatch, so that a rate would say nothing. */
+const LEAST_MOVED = 1 << 20;
+
 /** Measures a run that moves `moved` bytes, and describes it in words next to a plain copy. */
 async function timed(gpu, time, moved) {
   const seconds = await timeMany(time);
+  const micros = seconds * 1e6;
+  const took = micros < 1e4 ? `${micros.toFixed(1)} µs` : `${(micros / 1e3).toFixed(1)} ms`;
+  if (moved < LEAST_MOVED) return `${took} on ${gpu.name}; a rate needs at least 1 MiB to read and write.`;
   const copied = await timeCopy(gpu, moved);
   const rate = (bytes, seconds) => Number((bytes / seconds / 1e9).toPrecision(3));
-  const micros = seconds * 1e6;
-  return `${micros < 1e4 ? `${micros.toFixed(1)} µs` : `${(micros / 1e3).toFixed(1)} ms`}, `
-    + `${rate(moved, seconds)} GB/s read and written, where a copy has ${rate(copied.bytes, copied.seconds)}, on ${gpu.name}.`;
+  return `${took}, ${rate(moved, seconds)} GB/s read and written, where a copy has ${rate(copied.bytes, copied.seconds)}, on ${gpu.name}.`;
 }
 
 /** Runs, checks and times the kernel; calls `say` with a word for the outcome, and a text. */

@@ -94,7 +94,8 @@ class View {
     this.sum = make("p", { class: "sum" });
     // It has the view's width, and no height that drawing could change.
     this.ruler = make("div");
-    root.append(this.ruler, controls, this.overview, this.legend, this.grid, make("h4", {}, "Memory around it"), this.strip, this.sum, this.facts);
+    // The grid comes first, so that it is on the first screen.
+    root.append(this.ruler, controls, this.grid, this.legend, this.overview, make("h3", {}, "Memory around it"), this.strip, this.sum, this.facts);
     this.grid.addEventListener("keydown", (event) => this.key(event));
     this.strip.addEventListener("keydown", (event) => this.stripKey(event));
     this.grid.addEventListener("pointerover", (event) => this.point(event));

@@ -38,7 +38,7 @@ pub(super) const MAX_ROWS: usize = 16;
 /// ```
 #[must_use]
 pub fn svg(picture: &Picture<'_>) -> String {
-    let PictureParts { sides, moves } = drawn(picture);
+    let PictureParts { sides, moves } = drawn(picture, true);
     let mut parts = vec![flow(sides, 2 * SIDE + 4 * GAP + 200, 2 * GAP)];
     parts.extend(moves);
     document(column(parts, GAP), picture.title, true).into_string()
@@ -47,9 +47,10 @@ pub fn svg(picture: &Picture<'_>) -> String {
 /// Draws a picture as several SVG documents, which a page can arrange as it likes. Returns a
 /// document for each side, and another one with the elements that move, if there are any.
 ///
-/// Only the first document contains the style sheet for all documents.
+/// Only the first document contains the style sheet for all documents. The notations are left out,
+/// because the page has them in its heading.
 pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Option<Markup>) {
-    let PictureParts { sides, moves } = drawn(picture);
+    let PictureParts { sides, moves } = drawn(picture, false);
     let names =
         [picture.layout.notation, picture.movement.map_or("", |to| to.destination.notation)];
     let sides = sides.into_iter().zip(names).enumerate();
@@ -65,10 +66,11 @@ struct PictureParts {
     moves: Option<SvgPart>,
 }
 
-fn drawn(picture: &Picture<'_>) -> PictureParts {
+/// Draws the parts of a picture. Each side has its notation as a title if `titled` is true.
+fn drawn(picture: &Picture<'_>, titled: bool) -> PictureParts {
     let Some(movement) = &picture.movement else {
         return PictureParts {
-            sides: vec![side(picture.layout, None, &[], WIDTH, "")],
+            sides: vec![side(picture.layout, None, &[], WIDTH, titled.then_some(""))],
             moves: None,
         };
     };
@@ -78,8 +80,8 @@ fn drawn(picture: &Picture<'_>) -> PictureParts {
     let [written, read]: [Vec<u64>; 2] =
         [run.iter().map(|moved| moved.0).collect(), run.iter().map(|moved| moved.1).collect()];
     let sides = vec![
-        side(picture.layout, common, &read, SIDE, "From"),
-        side(movement.destination, common, &written, SIDE, "To"),
+        side(picture.layout, common, &read, SIDE, titled.then_some("From ")),
+        side(movement.destination, common, &written, SIDE, titled.then_some("To ")),
     ];
     let all = run.len() as u64 == destination.elements();
     let moves = (!run.is_empty()).then(|| moves::draw([source, destination], &run, all, 2 * SIDE));
@@ -100,24 +102,25 @@ pub(super) fn document(part: SvgPart, title: &str, styled: bool) -> Markup {
     }
 }
 
-/// Draws everything about one layout: its notation, its description, the array, the memory and the
-/// digits.
+/// Draws everything about one layout: its notation after the words of `title` if there is a title,
+/// its description, the array, the memory and the digits.
 fn side(
     side: Side<'_>,
     common: Option<[usize; 2]>,
     followed: &[u64],
     width: usize,
-    name: &str,
+    title: Option<&str>,
 ) -> SvgPart {
     let descriptor = side.descriptor;
     let words = Sentences::of(descriptor);
     let mut parts = vec![];
-    let title = if name.is_empty() { String::new() } else { format!("{name} ") };
-    parts.push(SvgPart {
-        markup: html! { text.t x="0" y="15" { (title) (side.notation) } },
-        width: (title.len() + side.notation.chars().count()) * 92 / 10,
-        height: LINE + 2,
-    });
+    if let Some(title) = title {
+        parts.push(SvgPart {
+            markup: html! { text.t x="0" y="15" { (title) (side.notation) } },
+            width: (title.len() + side.notation.chars().count()) * 92 / 10,
+            height: LINE + 2,
+        });
+    }
     let mut sentences = vec![format!("{}.", words.size)];
     sentences.extend(words.tiles.iter().cloned());
     let said = sentences.iter().map(|sentence| paragraph(sentence, width, "s")).collect();

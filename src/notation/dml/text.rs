@@ -1,5 +1,6 @@
 //! DirectML's `DML_BUFFER_TENSOR_DESC` in JSON: `{"data_type": "FLOAT32", "sizes": [2, 3],
-//! "strides": [3, 1], "total_tensor_size_in_bytes": 24}`.
+//! "strides": [3, 1], "total_tensor_size_in_bytes": 24}`. DirectML's own names of the fields, such
+//! as `DataType`, are read too.
 
 use super::{BufferTensorDesc, TensorDataType};
 use crate::notation::{
@@ -9,13 +10,16 @@ use crate::notation::{
     tensor::broken_rule,
 };
 
-const NAMES: [&str; 6] = [
-    "data_type",
-    "sizes",
-    "strides",
-    "total_tensor_size_in_bytes",
-    "flags",
-    "guaranteed_base_offset_alignment",
+/// The names of the fields, each followed by DirectML's own. `DimensionCount` follows from the
+/// sizes.
+const NAMES: [[&str; 2]; 7] = [
+    ["data_type", "DataType"],
+    ["sizes", "Sizes"],
+    ["strides", "Strides"],
+    ["total_tensor_size_in_bytes", "TotalTensorSizeInBytes"],
+    ["flags", "Flags"],
+    ["guaranteed_base_offset_alignment", "GuaranteedBaseOffsetAlignment"],
+    ["dimension_count", "DimensionCount"],
 ];
 
 pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
@@ -24,9 +28,18 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let ValueKind::Map(fields) = &map.kind else {
         return Err(map.wrong(cursor, "a map of the fields of DML_BUFFER_TENSOR_DESC"));
     };
-    fields.only(&NAMES, 0)?;
-    let field = |name: &str| fields.get(&[name], usize::MAX).filter(|value| !value.is_none());
-    let given = fields.require(&["data_type"], usize::MAX)?;
+    let [
+        type_names,
+        sizes_names,
+        strides_names,
+        total_names,
+        flags_names,
+        alignment_names,
+        count_names,
+    ] = NAMES;
+    fields.only(NAMES.as_flattened(), 0)?;
+    let field = |names: [&str; 2]| fields.get(&names, usize::MAX).filter(|value| !value.is_none());
+    let given = fields.require(&type_names, usize::MAX)?;
     let data_type = match given.kind {
         ValueKind::Text(name) => {
             TensorDataType::from_name(name.trim_start_matches("DML_TENSOR_DATA_TYPE_"))
@@ -35,21 +48,26 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     };
     let data_type = data_type
         .ok_or_else(|| given.wrong(cursor, "a data type of DirectML, such as \"FLOAT32\""))?;
-    let sizes = numbers(cursor, fields.require(&["sizes"], usize::MAX)?)?;
-    let strides = field("strides").map(|strides| numbers(cursor, strides)).transpose()?;
+    let sizes = numbers(cursor, fields.require(&sizes_names, usize::MAX)?)?;
+    if let Some(count) = field(count_names)
+        && count.natural(cursor)? != sizes.len() as u64
+    {
+        return Err(count.wrong(cursor, &format!("{}, the number of sizes", sizes.len())));
+    }
+    let strides = field(strides_names).map(|strides| numbers(cursor, strides)).transpose()?;
     let desc = BufferTensorDesc::new(data_type, &sizes, strides.as_deref());
     let mut desc = desc.map_err(|error| broken_rule(map.place.clone(), error.kind(), error))?;
-    if let Some(total) = field("total_tensor_size_in_bytes") {
+    if let Some(total) = field(total_names) {
         desc = desc
             .with_total_tensor_size_in_bytes(total.natural(cursor)?)
             .map_err(|error| broken_rule(total.place.clone(), error.kind(), error))?;
     }
-    if let Some(flags) = field("flags") {
+    if let Some(flags) = field(flags_names) {
         desc = desc
             .with_flags(uint32(cursor, flags)?)
             .map_err(|error| broken_rule(flags.place.clone(), error.kind(), error))?;
     }
-    if let Some(bytes) = field("guaranteed_base_offset_alignment") {
+    if let Some(bytes) = field(alignment_names) {
         desc = desc
             .with_guaranteed_base_offset_alignment(uint32(cursor, bytes)?)
             .map_err(|error| broken_rule(bytes.place.clone(), error.kind(), error))?;
@@ -78,4 +96,23 @@ pub(in crate::notation) fn write(array: &Tensor) -> std::result::Result<String, 
         "{{\"data_type\": \"{name}\", \"sizes\": {sizes:?}, \"strides\": {:?}, \"total_tensor_size_in_bytes\": {total}}}",
         &strides[..],
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::notation::{Kind, read};
+
+    #[test]
+    fn the_names_of_the_fields_are_those_of_directml_too() {
+        let own = "dml:{\"DataType\": \"DML_TENSOR_DATA_TYPE_FLOAT32\", \"Flags\": 0, \
+            \"DimensionCount\": 2, \"Sizes\": [2, 3], \"Strides\": [5, 1], \
+            \"TotalTensorSizeInBytes\": 32, \"GuaranteedBaseOffsetAlignment\": 0}";
+        let other = "dml:{\"data_type\": \"FLOAT32\", \"sizes\": [2, 3], \"strides\": [5, 1], \
+            \"total_tensor_size_in_bytes\": 32}";
+        let [own, other] = [own, other].map(|text| read(text).unwrap().write(Kind::Dml).unwrap());
+        assert_eq!(own, other);
+        let wrong = "dml:{\"DataType\": \"FLOAT32\", \"DimensionCount\": 3, \"Sizes\": [2, 3]}";
+        let error = read(wrong).unwrap_err().to_string();
+        assert!(error.contains("expected 2, the number of sizes"), "{error}");
+    }
 }

@@ -10,18 +10,24 @@ use stridec::{
 /// Returns the parts of a layout. Returns null if the text does not parse, or if the layout has
 /// parts that the controls do not show.
 pub(crate) fn fields(text: &str) -> Value {
-    let of_shape = |shape: &Shape| if shape.is_array() { of_shape(shape) } else { Value::Null };
-    match text.parse::<Tensor>().as_ref().map(Tensor::form) {
-        Ok(TensorForm::Shape(shape)) => of_shape(shape),
-        Ok(TensorForm::Strided(shape)) => of_strided(shape),
-        Ok(_) => Value::Null,
+    match text.parse::<Tensor>() {
+        Ok(tensor) => fields_of(&tensor),
         // A layout that parses but cannot be lowered is shown too, so that the controls can correct
         // it.
         Err(_) => match text.parse() {
-            Ok(Notation::Shape(shape)) => of_shape(&shape),
+            Ok(Notation::Shape(shape)) if shape.is_array() => of_shape(&shape),
             Ok(Notation::Strided(shape)) => of_strided(&shape),
-            Err(_) => Value::Null,
+            _ => Value::Null,
         },
+    }
+}
+
+/// Returns the parts of a layout, or null if it has parts that the controls do not show.
+pub(crate) fn fields_of(tensor: &Tensor) -> Value {
+    match tensor.form() {
+        TensorForm::Shape(shape) if shape.is_array() => of_shape(shape),
+        TensorForm::Strided(shape) => of_strided(shape),
+        _ => Value::Null,
     }
 }
 
