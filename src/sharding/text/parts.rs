@@ -55,7 +55,9 @@ fn part(cursor: &mut Cursor<'_>, device: u64) -> Result<Region> {
 fn dimension(cursor: &mut Cursor<'_>) -> Result<Option<Vec<(u64, u64)>>> {
     let mut ranges = Some(Vec::new());
     let mut numbers = Vec::new();
-    cursor.expect("[")?;
+    if !cursor.eat("[") {
+        return cursor.number().map(|_| None);
+    }
     cursor.list("]", |cursor| {
         if cursor.eat("[") {
             let range = pair(&cursor.numbers("]")?);
