@@ -481,6 +481,8 @@ fn of_named(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Sharding> {
         Err(_) => Vec::new(),
     };
     let spec = given.getattr(intern!(py, "spec"))?;
+    // A `PartitionSpec` with unreduced axes refuses to be iterated itself.
+    let dimensions = spec.getattr_opt(intern!(py, "partitions"))?.unwrap_or_else(|| spec.clone());
     let unreduced = match spec.getattr_opt(intern!(py, "unreduced"))? {
         None => Vec::new(),
         Some(names) => {
@@ -491,7 +493,7 @@ fn of_named(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Sharding> {
             names.map_err(|error| invalid(&field, expected, error))?
         }
     };
-    axes_of(&axes, &ids, &spec, unreduced, argument)
+    axes_of(&axes, &ids, &dimensions, unreduced, argument)
 }
 
 /// Returns the ids of devices.
@@ -559,6 +561,9 @@ fn axes_of(
 
 /// Returns the sharding with the given part on each device. The library reads the parts as text.
 fn of_parts(parts: &Bound<'_, PyDict>, argument: &str) -> PyResult<Parsed> {
+    if parts.is_empty() {
+        return Err(invalid(argument, "a part for at least one device", "none"));
+    }
     let mut texts = Vec::new();
     for (device, part) in parts {
         let field = format!("{argument}[{}]", shown(&device));
