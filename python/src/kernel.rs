@@ -19,8 +19,8 @@ use crate::errors::{at, invalid, raised};
 
 /// A compiled kernel as plain data: the shader, its bindings and its dispatches.
 ///
-/// Kernels are equal if they have the same code, apart from comments, for the same buffers. A kernel
-/// that is read from a pickle is compiled and proved again.
+/// Kernels are equal if they have the same code, apart from comments, for the same buffers. A
+/// kernel that is read from a pickle is compiled and proved again.
 ///
 /// >>> import stridec
 /// >>> kernel = stridec.compile("f32[64,8]", "{0,1}")

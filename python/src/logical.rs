@@ -11,8 +11,8 @@ use crate::{
     errors::raised,
 };
 
-/// Returns the memory of a shape that an array of its extents fills. This is the memory of the array
-/// itself if its elements are at the places of the layout, and a copy otherwise.
+/// Returns the memory of a shape that an array of its extents fills. This is the memory of the
+/// array itself if its elements are at the places of the layout, and a copy otherwise.
 pub(crate) fn image<'a>(
     py: Python<'_>,
     array: &'a HostArray,
@@ -30,8 +30,8 @@ pub(crate) fn image<'a>(
     Ok(Cow::Owned(image))
 }
 
-/// Returns the memory of a shape as an array with the dimensions of the shape. This is a view if the
-/// memory consists of the elements alone, and a copy otherwise.
+/// Returns the memory of a shape as an array with the dimensions of the shape. This is a view if
+/// the memory consists of the elements alone, and a copy otherwise.
 pub(crate) fn logical<'py>(
     py: Python<'py>,
     room: Room<'py>,

@@ -93,8 +93,8 @@ impl Target {
         Ok(Self { limits })
     }
 
-    /// Returns a target with the limits of an adapter of this machine: the one of `device="gpu"`, or
-    /// the first that can run kernels and whose name contains `name`.
+    /// Returns a target with the limits of an adapter of this machine: the one of `device="gpu"`,
+    /// or the first that can run kernels and whose name contains `name`.
     #[classmethod]
     #[pyo3(signature = (name=None))]
     fn adapter(
