@@ -17,6 +17,10 @@ pub(crate) fn run(arguments: &[OsString]) -> u8 {
         Ok(Cli { command }) => match execute(&command) {
             Ok(code) => code,
             Err(failure) => {
+                let mistake = failure
+                    .is_unexpected()
+                    .then(|| mistakes::explained(&mistakes::escaped(arguments)));
+                let failure = mistake.flatten().map_or(failure, Failure::invalid);
                 report(&failure);
                 failure.exit_code()
             }

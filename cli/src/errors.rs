@@ -49,6 +49,9 @@ pub(super) struct Failure {
     /// A description of the problem, with the values that would be accepted.
     message: String,
     caret: Option<Caret>,
+    /// True if the failure is an argument that no command expects. All arguments together may
+    /// explain it better.
+    is_unexpected: bool,
 }
 
 /// A text of the user in which `len` bytes, from byte `offset` on, are marked by carets.
@@ -61,11 +64,21 @@ struct Caret {
 
 impl Failure {
     pub(super) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), caret: None }
+        Self { exit, message: message.into(), caret: None, is_unexpected: false }
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(Exit::Invalid, message)
+    }
+
+    /// Returns the failure for an argument that no command expects.
+    pub(super) fn unexpected(message: impl Into<String>) -> Self {
+        Self { is_unexpected: true, ..Self::invalid(message) }
+    }
+
+    /// Returns true if the failure is an argument that no command expects.
+    pub(super) fn is_unexpected(&self) -> bool {
+        self.is_unexpected
     }
 
     /// Returns the failure for `text`, in which the parser found an error.

@@ -5,11 +5,6 @@ use std::ffi::OsString;
 
 use super::errors::quoted;
 
-/// Returns the arguments of this process, formatted for messages.
-pub(super) fn arguments() -> Vec<String> {
-    escaped(&std::env::args_os().collect::<Vec<_>>())
-}
-
 /// Returns arguments, formatted for messages.
 pub(super) fn escaped(arguments: &[OsString]) -> Vec<String> {
     arguments.iter().map(|argument| quoted(&argument.to_string_lossy())).collect()

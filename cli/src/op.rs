@@ -20,7 +20,6 @@ use super::{
     errors::{Exit, Failure, name, quoted},
     image_file::ImageFile,
     list::NumberList,
-    mistakes,
     npy::FileOf,
     proto_file::Serialized,
     shape_arg::tensor,
@@ -98,10 +97,10 @@ pub(super) fn only_compiled() -> Failure {
 
 /// Returns the failure for a module that is given with an operation that has none.
 pub(super) fn unexpected(module: &str) -> Failure {
-    let mistake = mistakes::explained(&mistakes::arguments());
-    Failure::invalid(mistake.unwrap_or_else(|| {
-        format!("unexpected argument `{}`; only `hlo` takes a module, and only one", quoted(module))
-    }))
+    let module = quoted(module);
+    Failure::unexpected(format!(
+        "unexpected argument `{module}`; only `hlo` takes a module, and only one"
+    ))
 }
 
 impl OpFlags {

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyString};
 use rayon::ThreadPool;
 use stridec::{
     Error, Operation,
@@ -13,7 +13,10 @@ use stridec::{
     program::Program,
 };
 
-use crate::{errors::invalid, target::named};
+use crate::{errors::invalid, numbers::shown, target::named};
+
+/// The values of the argument `device`, for messages.
+const EXPECTED: &str = "\"host\", \"gpu\", \"gpu:NAME\" or \"auto\"";
 
 /// The value of the argument `device`.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,6 +31,15 @@ pub(crate) enum Device {
 }
 
 impl Device {
+    /// Returns the device that the argument `device` describes. None is the host.
+    pub(crate) fn given(given: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(given) = given else { return Ok(Self::Host) };
+        match given.cast::<PyString>() {
+            Ok(text) => Self::of(&text.to_string_lossy()),
+            Err(_) => Err(invalid("device", EXPECTED, shown(given))),
+        }
+    }
+
     pub(crate) fn of(text: &str) -> PyResult<Self> {
         match text {
             "host" => Ok(Self::Host),
@@ -35,11 +47,18 @@ impl Device {
             "auto" => Ok(Self::Auto),
             _ => match text.strip_prefix("gpu:") {
                 Some(name) => Ok(Self::Named(name.to_owned())),
-                None => {
-                    let expected = "\"host\", \"gpu\", \"gpu:NAME\" or \"auto\"";
-                    Err(invalid("device", expected, format!("{text:?}")))
-                }
+                None => Err(invalid("device", EXPECTED, format!("{text:?}"))),
             },
+        }
+    }
+
+    /// Returns the value of the argument that describes this device.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Host => "host".to_owned(),
+            Self::Gpu => "gpu".to_owned(),
+            Self::Named(name) => format!("gpu:{name}"),
+            Self::Auto => "auto".to_owned(),
         }
     }
 
@@ -81,8 +100,8 @@ impl Device {
         Ok(on_host(|| program.run_on_host_into(parameters, results))?)
     }
 
-    /// Returns the GPU that this device needs, or `None` for the host. A GPU is opened once in each
-    /// process.
+    /// Returns the GPU that this device needs, or `None` for the host. Each process opens it, or
+    /// fails to open it, once for each value of the argument `device`.
     fn gpu(&self) -> Result<Option<Arc<Gpu>>, Error> {
         static ANY: Mutex<Option<Opened>> = Mutex::new(None);
         static NAMED: Mutex<BTreeMap<String, Mutex<Option<Opened>>>> = Mutex::new(BTreeMap::new());

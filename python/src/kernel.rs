@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use prost::Message as _;
 use pyo3::{
     prelude::*,
-    types::{PyBytes, PyDict},
+    types::{PyBytes, PyDict, PyType},
 };
 use stridec::{
     Kernel as Compiled,
@@ -15,9 +15,12 @@ use stridec::{
 
 use stridec::program::{BufferId, Program, ProgramStep};
 
-use crate::errors::raised;
+use crate::errors::{at, invalid, raised};
 
 /// A compiled kernel as plain data: the shader, its bindings and its dispatches.
+///
+/// Kernels are equal if they have the same code, apart from comments, for the same buffers. A
+/// kernel that is read from a pickle is compiled and proved again.
 ///
 /// >>> import stridec
 /// >>> kernel = stridec.compile("f32[64,8]", "{0,1}")
@@ -34,9 +37,13 @@ pub(crate) struct Kernel {
     buffers: Vec<(&'static str, usize)>,
 }
 
+/// The kinds of buffers.
+const KINDS: [&str; 7] =
+    ["source", "table", "destination", "parameter", "constant", "scratch", "result"];
+
 impl PartialEq for Kernel {
     fn eq(&self, other: &Self) -> bool {
-        self.kernel == other.kernel
+        self.kernel == other.kernel && self.buffers == other.buffers
     }
 }
 
@@ -45,6 +52,7 @@ impl Eq for Kernel {}
 impl Hash for Kernel {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.kernel.hash(state);
+        self.buffers.hash(state);
     }
 }
 
@@ -53,7 +61,8 @@ impl Kernel {
     pub(crate) fn of_operation(kernel: Compiled) -> Self {
         let sources = kernel.bindings.len().saturating_sub(1);
         let kind = |number| if number == 0 { ("source", 0) } else { ("table", number - 1) };
-        let buffers = (0..sources).map(kind).chain([("destination", 0)]).collect();
+        let buffers = (0..sources).map(kind).chain([("destination", 0)]);
+        let buffers = buffers.take(kernel.bindings.len()).collect();
         Self { kernel, buffers }
     }
 
@@ -66,7 +75,7 @@ impl Kernel {
             BufferId::Scratch(number) => ("scratch", number),
             BufferId::Result(number) => ("result", number),
         };
-        let buffers = all.map(kind).collect();
+        let buffers = all.map(kind).take(kernel.bindings.len()).collect();
         Self { kernel, buffers }
     }
 
@@ -93,7 +102,8 @@ impl Kernel {
         &self.kernel.entry_point
     }
 
-    /// The strategy of the kernel: "copy", "rows", "transpose" or "gather".
+    /// The strategy of the kernel: "copy", "rows", "transpose" or "gather", or "empty" if the
+    /// destination has no elements.
     #[getter]
     fn strategy(&self) -> &'static str {
         self.kernel.strategy.name()
@@ -190,6 +200,38 @@ impl Kernel {
     /// Returns the kernel as a serialized `stridec.Kernel`.
     fn to_proto<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &proto::stridec::Kernel::from(&self.kernel).encode_to_vec())
+    }
+
+    #[allow(clippy::type_complexity)] // it is of Python's protocol
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Vec<(&'static str, usize)>))> {
+        let bytes = py.detach(|| self.kernel.encode()).map_err(raised)?;
+        let restored = PyType::new::<Self>(py).getattr("_restored")?;
+        Ok((restored, (PyBytes::new(py, &bytes), self.buffers.clone())))
+    }
+
+    #[classmethod]
+    #[pyo3(name = "_restored")]
+    fn restored(
+        _class: &Bound<'_, PyType>,
+        py: Python<'_>,
+        bytes: &[u8],
+        buffers: Vec<(String, usize)>,
+    ) -> PyResult<Self> {
+        let kernel = py.detach(|| Compiled::decode(bytes)).map_err(|error| at("bytes", error))?;
+        let known = |(kind, number): (String, usize)| {
+            let found = KINDS.into_iter().find(|known| **known == kind);
+            let kind = found.ok_or_else(|| invalid("buffers", "kinds of buffers", &kind))?;
+            Ok::<_, PyErr>((kind, number))
+        };
+        let buffers = buffers.into_iter().map(known).collect::<PyResult<Vec<_>>>()?;
+        if buffers.len() != kernel.bindings.len() {
+            let expected = format!("{} buffers, as the kernel binds", kernel.bindings.len());
+            return Err(invalid("buffers", &expected, buffers.len()));
+        }
+        Ok(Self { kernel, buffers })
     }
 
     fn __str__(&self) -> String {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Returns the text of an argument, or `None` if it is not a string.
-fn text<'a>(given: &'a Bound<'_, PyAny>) -> Option<Cow<'a, str>> {
+pub(crate) fn text<'a>(given: &'a Bound<'_, PyAny>) -> Option<Cow<'a, str>> {
     given.cast::<PyString>().ok().map(PyStringMethods::to_string_lossy)
 }
 
@@ -43,8 +43,11 @@ pub(crate) fn layout(
         let layout = named(&name, rank, argument).and_then(Result::ok);
         return layout.map(Some).ok_or_else(|| invalid(argument, expected, shown(given)));
     }
-    // JAX's `Format` holds a `Layout`.
+    // JAX's `Format` holds a `Layout`, which holds none itself.
     if let Some(inner) = given.getattr_opt(intern!(py, "layout"))? {
+        if inner.hasattr(intern!(py, "layout"))? {
+            return Err(invalid(argument, "a Format with a Layout of JAX", shown(given)));
+        }
         return layout(&inner, rank, argument);
     }
     let Some(order) = given.getattr_opt(intern!(py, "major_to_minor"))? else {
@@ -64,7 +67,9 @@ pub(crate) fn layout(
     }
     let bits = given.getattr_opt(intern!(py, "sub_byte_element_size_in_bits"))?;
     if let Some(bits) = bits {
-        made = made.element_size(bits.extract()?);
+        let name = format!("{argument}.sub_byte_element_size_in_bits");
+        let broken = |_| invalid(&name, "a number of bits", shown(&bits));
+        made = made.element_size(bits.extract().map_err(broken)?);
     }
     Ok(Some(made))
 }

@@ -4,7 +4,7 @@
 use pyo3::{
     intern,
     prelude::*,
-    types::{PyBytes, PyDict, PyString},
+    types::{PyBytes, PyDict, PyList, PyString},
 };
 use stridec::hlo::{DefaultTiles, MemoryReport, Module};
 
@@ -60,7 +60,12 @@ impl Given {
         if given.hasattr(intern!(py, "jaxpr"))?
             && let Some(method) = given.getattr_opt(intern!(py, "lower"))?
         {
-            return Self::of(&method.call0()?, argument);
+            let lowered = method.call0()?;
+            if lowered.hasattr(intern!(py, "jaxpr"))? && lowered.hasattr(intern!(py, "lower"))? {
+                let expected = "a function that `lower()` lowers";
+                return Err(invalid(argument, expected, shown(given)));
+            }
+            return Self::of(&lowered, argument);
         }
         if let Some(method) = given.getattr_opt(intern!(py, "mlir_module"))? {
             let source = Source::Text(method.call0()?.extract()?);
@@ -126,6 +131,37 @@ impl Call {
             return Ok(None);
         };
         Ok(Some(Self { arguments, results, kept: kept(given) }))
+    }
+
+    /// Returns the trees and the numbers of the kept arguments, for a pickle.
+    #[allow(clippy::type_complexity)] // they are arguments of `restored`
+    pub(crate) fn saved(&self, py: Python<'_>) -> (Py<PyAny>, Py<PyAny>, Option<Vec<usize>>) {
+        (self.arguments.clone_ref(py), self.results.clone_ref(py), self.kept.clone())
+    }
+
+    /// Returns what [`saved`](Self::saved) saved.
+    pub(crate) fn restored(
+        (arguments, results, kept): (Py<PyAny>, Py<PyAny>, Option<Vec<usize>>),
+    ) -> Self {
+        Self { arguments, results, kept }
+    }
+
+    /// Returns the place of each result in the tree of results, such as "cache.0". The name of a
+    /// tree that is a single array is empty.
+    pub(crate) fn result_names(&self, py: Python<'_>, count: usize) -> PyResult<Vec<String>> {
+        let numbers = PyList::new(py, 0..count)?;
+        let tree = self.results.bind(py).call_method1(intern!(py, "unflatten"), (numbers,))?;
+        // JAX is imported already, because the tree is one of its objects.
+        let utilities = py.import("jax.tree_util")?;
+        let leaves = utilities.call_method1("tree_flatten_with_path", (tree,))?.get_item(0)?;
+        let options = PyDict::new(py);
+        options.set_item("simple", true)?;
+        options.set_item("separator", ".")?;
+        let name = |leaf: PyResult<Bound<'_, PyAny>>| {
+            let name = utilities.call_method("keystr", (leaf?.get_item(0)?,), Some(&options))?;
+            name.extract::<String>()
+        };
+        leaves.try_iter()?.map(name).collect()
     }
 
     /// Returns the flat arguments of a call that are parameters of the module. `arguments` is the

@@ -1,12 +1,16 @@
 //! The class `stridec.Operation`, and the functions `relayout`, `slice` and `compile`.
 
+use std::hash::{Hash, Hasher};
+
+use prost::Message as _;
 use pyo3::{
     prelude::*,
-    types::{PyDict, PyType},
+    types::{PyBytes, PyDict, PyType},
 };
 use stridec::{
     Operation as Lowered, Tensor,
     explain::{svg, terminal},
+    proto::stridec as proto,
     request::Table,
     stride::StrideDescriptor,
     window::{Slice, Window},
@@ -20,7 +24,7 @@ use crate::{
     layout::{destination, tensor},
     library::Library,
     numbers::{self, numbers},
-    picture::{self, Form},
+    picture::{self, Drawn},
     recent,
     shape::{Described, Shape},
 };
@@ -36,32 +40,42 @@ use crate::{
 /// >>> operation.compile().strategy
 /// 'gather'
 #[pyclass(frozen, module = "stridec", eq, hash)]
-#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Operation {
     lowered: Lowered,
+    /// The window of a slice as it was given, or `None` for a relayout.
+    window: Option<Slice>,
+}
+
+impl PartialEq for Operation {
+    fn eq(&self, other: &Self) -> bool {
+        self.lowered == other.lowered
+    }
+}
+
+impl Eq for Operation {}
+
+impl Hash for Operation {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.lowered.hash(state);
+    }
 }
 
 impl Operation {
-    /// Returns the page, or `None` if the operation cannot be compiled for `webgpu`.
-    fn page(&self) -> Option<String> {
-        let target = stridec::Target::webgpu();
-        Some(self.lowered.compilation(&target).ok()?.page())
-    }
-
     fn between(source: Tensor, destination: Tensor) -> PyResult<Self> {
-        Ok(Self { lowered: Lowered::relayout(source, destination).map_err(raised)? })
+        Ok(Self { lowered: Lowered::relayout(source, destination).map_err(raised)?, window: None })
     }
 
-    fn window(source: Tensor, window: &Slice, to: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    fn window(source: Tensor, window: Slice, to: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let to = match to {
             None => None,
             Some(to) => {
-                let window = Window::slice(&sizes(&source), window).map_err(sliced)?;
+                let window = Window::slice(&sizes(&source), &window).map_err(sliced)?;
                 let extents: Vec<u64> = window.sizes().collect();
                 Some(destination(to, &source, &extents, None, "to")?)
             }
         };
-        Ok(Self { lowered: Lowered::slice(source, window, to).map_err(sliced)? })
+        let lowered = Lowered::slice(source, &window, to).map_err(sliced)?;
+        Ok(Self { lowered, window: Some(window) })
     }
 }
 
@@ -122,7 +136,7 @@ impl Operation {
         strides: Option<&Bound<'_, PyAny>>,
         to: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        Self::window(tensor(source, "source")?, &window(offsets, sizes, strides)?, to)
+        Self::window(tensor(source, "source")?, window(offsets, sizes, strides)?, to)
     }
 
     /// The source's layout.
@@ -153,17 +167,59 @@ impl Operation {
 
     /// Runs the operation on the memory of the source. Returns the memory of the destination, as an
     /// array of the library that the source is from, or `out`.
-    #[pyo3(signature = (source, /, *, out=None, device="host"))]
+    #[pyo3(signature = (source, /, *, out=None, device=None))]
     fn __call__<'py>(
         &self,
         py: Python<'py>,
         source: &Bound<'py, PyAny>,
         out: Option<&Bound<'py, PyAny>>,
-        device: &str,
+        device: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = HostArray::of(source, "source")?;
         Image::of_source(self.lowered.source()).check(&array, "source")?;
-        run_on(py, &self.lowered, (source, &array), out, Device::of(device)?)
+        run_on(py, &self.lowered, (source, &array), out, Device::given(device)?)
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        use proto::compile_request::Operation as Kind;
+        let tensor = |of: &Tensor| proto::Tensor::try_from(of).map(Some).map_err(raised);
+        let source = tensor(self.lowered.source())?;
+        let destination = tensor(self.lowered.destination())?;
+        let operation = match self.window.clone() {
+            None => Kind::Relayout(proto::Relayout { source, destination }),
+            Some(window) => Kind::Slice(proto::Slice {
+                source,
+                destination,
+                window_offsets: window.window_offsets,
+                window_sizes: window.window_sizes,
+                window_strides: window.window_strides,
+                output_sizes: window.output_sizes.unwrap_or_default(),
+            }),
+        };
+        let request = proto::CompileRequest { operation: Some(operation), ..Default::default() };
+        let restored = PyType::new::<Self>(py).getattr("_restored")?;
+        Ok((restored, (PyBytes::new(py, &request.encode_to_vec()),)))
+    }
+
+    #[classmethod]
+    #[pyo3(name = "_restored")]
+    fn restored(_class: &Bound<'_, PyType>, request: &[u8]) -> PyResult<Self> {
+        use proto::compile_request::Operation as Kind;
+        let message = stridec::shape::decode::<proto::CompileRequest>(request);
+        let message = message.map_err(|error| at("request", error))?;
+        let lowered = Lowered::try_from(&message).map_err(|error| at("request", error))?;
+        let window = match message.operation {
+            Some(Kind::Slice(of)) => {
+                let mut window = Slice::new(of.window_offsets, of.window_sizes, of.window_strides);
+                window.output_sizes = Some(of.output_sizes).filter(|sizes| !sizes.is_empty());
+                Some(window)
+            }
+            _ => None,
+        };
+        Ok(Self { lowered, window })
     }
 
     fn __str__(&self) -> String {
@@ -182,24 +238,18 @@ impl Operation {
 
     /// Saves the picture to a file. The name of the file ends in .svg, .html or .txt.
     #[pyo3(signature = (path, /))]
-    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
-        picture::save(path, |form| {
-            Ok(match form {
-                Form::Svg => Some(self._repr_svg_()),
-                Form::Html => self.page(),
-                Form::Text => Some(self.draw(picture::COLUMNS)),
-            })
-        })
+    fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        picture::save(py, path, self)
     }
 
     /// Returns the picture for a notebook, and a page to explore it, with the kernel for `webgpu`.
-    fn _repr_html_(&self) -> Option<String> {
-        picture::notebook(Some(self._repr_svg_()), self.page())
+    fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
+        self.html(py)
     }
 
     /// Returns the drawing as an SVG document.
-    fn _repr_svg_(&self) -> String {
-        self.lowered.draw(svg)
+    fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
+        self.svg(py)
     }
 
     /// Returns the drawing as text, as SVG and as a page.
@@ -211,7 +261,26 @@ impl Operation {
         exclude: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let _ = (include, exclude);
-        picture::bundle(py, self.__repr__(), self._repr_html_(), Some(self._repr_svg_()))
+        picture::bundle(py, self)
+    }
+}
+
+impl Drawn for Operation {
+    fn name(&self, _py: Python<'_>) -> String {
+        self.__repr__()
+    }
+
+    fn svg(&self, _py: Python<'_>) -> Option<String> {
+        Some(self.lowered.draw(svg))
+    }
+
+    fn page(&self, _py: Python<'_>) -> Option<String> {
+        // There is none if the operation cannot be compiled for `webgpu`.
+        Some(self.lowered.compilation(&stridec::Target::webgpu()).ok()?.page())
+    }
+
+    fn text(&self, _py: Python<'_>, columns: usize) -> PyResult<String> {
+        Ok(self.draw(columns))
     }
 }
 
@@ -296,7 +365,7 @@ fn described_or_whole<'py>(
 /// >>> stridec.relayout(pixels, to="{0,1}", table=unit).tolist()
 /// [[0.0, 0.4000000059604645], [0.20000000298023224, 1.0]]
 #[pyfunction]
-#[pyo3(signature = (array, to, *, dtype=None, table=None, table_dimension=None, source=None, out=None, device="host"))]
+#[pyo3(signature = (array, to, *, dtype=None, table=None, table_dimension=None, source=None, out=None, device=None))]
 #[allow(clippy::too_many_arguments)] // they are Python's, by keyword
 pub(crate) fn relayout<'py>(
     py: Python<'py>,
@@ -307,9 +376,9 @@ pub(crate) fn relayout<'py>(
     #[pyo3(from_py_with = table_dimension_of)] table_dimension: Option<usize>,
     source: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
-    device: &str,
+    device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let device = Device::of(device)?;
+    let device = Device::given(device)?;
     let dtype = dtype.map(|dtype| element_type(dtype, "dtype")).transpose()?;
     if table.is_none() && table_dimension.is_some() {
         return Err(invalid("table_dimension", "a table beside it", "none".to_owned()));
@@ -373,7 +442,7 @@ fn with_table(
 /// >>> stridec.slice(x, (0, 0), (4, 4), (-2, 1)).tolist()
 /// [[12, 13, 14, 15], [4, 5, 6, 7]]
 #[pyfunction]
-#[pyo3(signature = (array, offsets, sizes, strides=None, *, to=None, source=None, out=None, device="host"))]
+#[pyo3(signature = (array, offsets, sizes, strides=None, *, to=None, source=None, out=None, device=None))]
 #[allow(clippy::too_many_arguments)] // they are Python's, by keyword
 pub(crate) fn slice<'py>(
     py: Python<'py>,
@@ -384,12 +453,12 @@ pub(crate) fn slice<'py>(
     to: Option<&Bound<'py, PyAny>>,
     source: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
-    device: &str,
+    device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let given = array;
     let (array, from) = described_or_whole(array, source)?;
-    let operation = Operation::window(from, &window(offsets, sizes, strides)?, to)?;
-    run_on(py, &operation.lowered, (given, &array), out, Device::of(device)?)
+    let operation = Operation::window(from, window(offsets, sizes, strides)?, to)?;
+    run_on(py, &operation.lowered, (given, &array), out, Device::given(device)?)
 }
 
 /// Compiles a relayout to a kernel. No device is needed.

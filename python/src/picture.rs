@@ -11,17 +11,9 @@ use crate::{
 };
 
 /// The number of columns of a drawing in text.
-pub(crate) const COLUMNS: usize = 80;
+const COLUMNS: usize = 80;
 /// The maximum size of an output in a notebook, in bytes.
 const MOST_BYTES: usize = 300_000;
-
-/// A form in which a picture is saved.
-#[derive(Clone, Copy)]
-pub(crate) enum Form {
-    Svg,
-    Html,
-    Text,
-}
 
 /// Returns a drawing without colours, which are for terminals only.
 pub(crate) fn plain(drawing: &str) -> String {
@@ -30,7 +22,7 @@ pub(crate) fn plain(drawing: &str) -> String {
 
 /// Returns HTML for a notebook: the drawing, and below it the page, which is closed at first. Its
 /// scripts cannot access the notebook. A page or a drawing that is too large is left out.
-pub(crate) fn notebook(svg: Option<String>, page: Option<String>) -> Option<String> {
+fn notebook(svg: Option<String>, page: Option<String>) -> Option<String> {
     let svg = svg?;
     if svg.len() > MOST_BYTES / 2 {
         let size = svg.len().div_ceil(1000);
@@ -60,17 +52,33 @@ pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
+/// An object with a picture.
+pub(crate) trait Drawn {
+    /// Returns the text that a notebook shows if it cannot show a picture.
+    fn name(&self, py: Python<'_>) -> String;
+
+    /// Returns the picture as an SVG document, or `None` if there is nothing to draw.
+    fn svg(&self, py: Python<'_>) -> Option<String>;
+
+    /// Returns the page to explore, or `None` if there is none.
+    fn page(&self, py: Python<'_>) -> Option<String>;
+
+    /// Returns the picture as text.
+    fn text(&self, py: Python<'_>, columns: usize) -> PyResult<String>;
+
+    /// Returns HTML for a notebook, which is at most as large as an output may be.
+    fn html(&self, py: Python<'_>) -> Option<String> {
+        notebook(self.svg(py), self.page(py))
+    }
+}
+
 /// Returns a dictionary with the available forms of a drawing, by media type. The SVG document is
 /// left out if all forms together would be too large.
-pub(crate) fn bundle(
-    py: Python<'_>,
-    text: String,
-    html: Option<String>,
-    svg: Option<String>,
-) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn bundle<'py>(py: Python<'py>, drawn: &impl Drawn) -> PyResult<Bound<'py, PyDict>> {
     let bundle = PyDict::new(py);
+    let (text, html) = (drawn.name(py), drawn.html(py));
     let size = html.as_ref().map_or(0, String::len) + text.len();
-    let svg = svg.filter(|svg| svg.len() + size <= MOST_BYTES);
+    let svg = drawn.svg(py).filter(|svg| svg.len() + size <= MOST_BYTES);
     bundle.set_item("text/plain", text)?;
     for (kind, form) in [("text/html", html), ("image/svg+xml", svg)] {
         if let Some(form) = form {
@@ -80,21 +88,35 @@ pub(crate) fn bundle(
     Ok(bundle)
 }
 
+/// Returns HTML up to the end of the last line that fits into an output of a notebook, and a remark
+/// about the rest.
+pub(crate) fn first_lines(lines: impl IntoIterator<Item = String>) -> String {
+    let (mut html, mut left_out) = (String::new(), 0);
+    for line in lines {
+        if left_out > 0 || html.len() + line.len() > MOST_BYTES / 2 {
+            left_out += 1;
+        } else {
+            html.push_str(&line);
+        }
+    }
+    if left_out > 0 {
+        let remark = format!("… and {left_out} lines; save(\"page.html\") writes all\n");
+        html.push_str(&escaped(&remark));
+    }
+    html
+}
+
 /// Saves a picture in the form that the name of the file ends in.
-pub(crate) fn save(
-    path: &Bound<'_, PyAny>,
-    draw: impl FnOnce(Form) -> PyResult<Option<String>>,
-) -> PyResult<()> {
+pub(crate) fn save(py: Python<'_>, path: &Bound<'_, PyAny>, drawn: &impl Drawn) -> PyResult<()> {
     let expected = "the path of a file that ends in .svg, .html or .txt";
     let refused = || invalid("path", expected, shown(path));
     let file: PathBuf = path.extract().map_err(|_| refused())?;
-    let form = match file.extension().and_then(|end| end.to_str()) {
-        Some("svg") => Form::Svg,
-        Some("html" | "htm") => Form::Html,
-        Some("txt") => Form::Text,
+    let picture = match file.extension().and_then(|end| end.to_str()) {
+        Some("svg") => drawn.svg(py),
+        Some("html" | "htm") => drawn.page(py),
+        Some("txt") => Some(drawn.text(py, COLUMNS)?),
         _ => return Err(refused()),
     };
     let none = || unsupported("self", "something with a picture", "nothing to draw");
-    let picture = draw(form)?.ok_or_else(none)?;
-    Ok(std::fs::write(file, picture)?)
+    Ok(std::fs::write(file, picture.ok_or_else(none)?)?)
 }

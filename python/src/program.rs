@@ -1,32 +1,33 @@
 //! The class `stridec.Program`.
 
-use std::{borrow::Cow, sync::OnceLock};
+use std::sync::OnceLock;
 
 use pyo3::{
     exceptions::PyTypeError,
     intern,
     prelude::*,
-    types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyTuple},
+    types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyTuple, PyType},
 };
 use stridec::{
-    Error, Operation, Target, Tensor,
+    Error, Target,
     explain::ProgramPicture,
     hlo::Module,
     notation::NumpyArray,
     program::{ArrayBuffer, Program as Lowered, ProgramError, Ways},
     shape::{ElementType, Shape as XlaShape},
-    stride::StrideDescriptor,
 };
 
 use crate::{
-    array::{HostArray, Room, dtype, lies_as, numpy},
+    array::{HostArray, Room, dtype, numpy},
     device::Device,
     errors::{at, invalid, raised, with_advice},
     kernel::Kernel,
+    layout::text,
     library::Library,
+    logical::{image, logical},
     module::{Call, Given},
     numbers::{self, shown},
-    picture::{self, Form},
+    picture::{self, Drawn},
     shape::Shape,
     target,
 };
@@ -37,7 +38,8 @@ use crate::{
 /// `jax.jit(f).lower(x)`, of its `compile()`, or of `jax.export.export(f)(x)`. A program that was
 /// made from a function of JAX takes and returns the values of that function. With
 /// `layouts="default"`, parameters and results are in row-major order, whatever the layouts in the
-/// module. Calls run on `device`: "host", "gpu", or "auto" for a GPU if there is one.
+/// module. Calls run on `device`: "host", as without it, "gpu", or "auto" for a GPU if there is
+/// one.
 ///
 /// >>> import numpy, stridec
 /// >>> program = stridec.Program('''
@@ -61,15 +63,6 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Returns the page, or `None` if there is nothing to draw or the limits of the target are too
-    /// low.
-    fn page(&self, py: Python<'_>) -> Option<String> {
-        py.detach(|| {
-            let ways = Ways::new(&self.module).ok()?;
-            ProgramPicture::new(&ways).html(&self.target).ok()
-        })
-    }
-
     /// Returns the program with its kernels, which are compiled on the first call.
     fn compiled(&self, py: Python<'_>) -> PyResult<&Lowered> {
         if let Some(compiled) = self.compiled.get() {
@@ -100,7 +93,7 @@ impl Program {
         }
         let mut images = Vec::with_capacity(arrays.len());
         for (array, buffer) in arrays.iter().zip(parameters) {
-            images.push(image(py, array, buffer)?);
+            images.push(image(py, array, buffer.shape(), buffer.descriptor())?);
         }
         let sources: Vec<&[u8]> = images.iter().map(|image| &**image).collect();
         let sources_of: Vec<&HostArray> = arrays.iter().collect();
@@ -119,7 +112,10 @@ impl Program {
         let library = Library::of(arguments);
         let rooms = rooms.into_iter().zip(self.lowered.results());
         rooms
-            .map(|(room, of)| library.array(logical(py, room, of)?, of.shape().element_type()))
+            .map(|(room, of)| {
+                let array = logical(py, room, of.shape(), of.descriptor())?;
+                library.array(array, of.shape().element_type())
+            })
             .collect()
     }
 }
@@ -130,7 +126,7 @@ fn past_limits(error: Error) -> PyErr {
     if !matches!(&error, Error::Gpu(gpu) if gpu.is_beyond_limits()) {
         return raised(error);
     }
-    let advice = "; device=\"host\" runs the program in any size, and device=\"auto\" does where the GPU cannot";
+    let advice = "; a kernel of a program reads all its elements at once, so it cannot run in parts as a single `relayout` does; device=\"host\" runs the program in any size, and device=\"auto\" does where the GPU cannot";
     with_advice(raised(error), advice)
 }
 
@@ -240,83 +236,26 @@ fn converted(
     HostArray::of(&made, argument)
 }
 
-/// Returns the memory of a parameter. This is the memory of the array itself if its elements are at
-/// the places of the layout, and a copy otherwise.
-fn image<'a>(
-    py: Python<'_>,
-    array: &'a HostArray,
-    buffer: &ArrayBuffer,
-) -> PyResult<Cow<'a, [u8]>> {
-    if lies_as(array, buffer.descriptor())? {
-        return Ok(Cow::Borrowed(array.bytes()?));
-    }
-    let to = Tensor::try_from(buffer.shape().clone()).map_err(raised)?;
-    let operation = Operation::relayout(array.tensor()?, to).map_err(raised)?;
-    let mut image = vec![0; usize::try_from(buffer.bytes())?];
-    let source = array.bytes()?;
-    py.detach(|| Device::Host.copy(&operation, source, &mut image)).map_err(raised)?;
-    Ok(Cow::Owned(image))
-}
-
-/// Returns a result as an array with the dimensions of its shape. This is a view if the memory
-/// consists of the elements alone, and a copy otherwise.
-fn logical<'py>(py: Python<'py>, room: Room<'py>, of: &ArrayBuffer) -> PyResult<Bound<'py, PyAny>> {
-    let layout = of.descriptor();
-    if let Some(order) = order(layout) {
-        if order.is_sorted() {
-            return Ok(room.object);
-        }
-        // Dimension d of the array is the dimension of the memory that has the coordinate d.
-        let places = (0..order.len()).map(|dimension| order.iter().position(|&it| it == dimension));
-        let axes = PyTuple::new(py, places.collect::<Vec<_>>())?;
-        return room.object.call_method1(intern!(py, "transpose"), (axes,));
-    }
-    let shape = of.shape();
-    let sizes = layout.sizes().iter().copied();
-    let plain = XlaShape::new(shape.element_type(), sizes, None).map_err(raised)?;
-    let from = Tensor::try_from(shape.clone()).map_err(raised)?;
-    let to = Tensor::try_from(plain).map_err(raised)?;
-    let operation = Operation::relayout(from, to).map_err(raised)?;
-    let made = Room::of(py, operation.destination_descriptor(), None, &[&room.array])?;
-    let (from, to) = (room.array.bytes()?, made.array.bytes_mut("result")?);
-    py.detach(|| Device::Host.copy(&operation, from, to)).map_err(raised)?;
-    Ok(made.object)
-}
-
-/// Returns the dimensions of the memory, major to minor, or `None` if the memory does not consist
-/// of the elements in some order of the dimensions.
-fn order(layout: &StrideDescriptor) -> Option<Vec<usize>> {
-    let natural = layout.element_type().storage_bits() == Some(layout.element_bits());
-    let cells = layout.physical_dimensions()?;
-    let whole = natural && layout.steps().is_empty() && cells.len() == layout.rank();
-    let order: Vec<usize> = layout.axes().iter().map(|axis| axis.coordinate).collect();
-    let sizes = order.iter().map(|&dimension| layout.sizes()[dimension]);
-    (whole && sizes.eq(cells.iter().copied())).then_some(order)
-}
-
 #[pymethods]
 impl Program {
     #[new]
-    #[pyo3(signature = (module, /, *, target=None, layouts="module", device="host"))]
+    #[pyo3(signature = (module, /, *, target=None, layouts=None, device=None))]
     fn new(
         py: Python<'_>,
         module: &Bound<'_, PyAny>,
         target: Option<&Bound<'_, PyAny>>,
-        layouts: &str,
-        device: &str,
+        layouts: Option<&Bound<'_, PyAny>>,
+        device: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let device = Device::of(device)?;
+        let device = Device::given(device)?;
         let given = Given::of(module, "module")?;
         let module = given.module(py)?;
-        let module = match layouts {
-            "module" => module,
-            "default" => module.with_default_layouts(),
-            _ => {
-                return Err(invalid(
-                    "layouts",
-                    "\"module\" or \"default\"",
-                    format!("{layouts:?}"),
-                ));
+        let module = match layouts.map(|layouts| (text(layouts), layouts)) {
+            None => module,
+            Some((Some(name), _)) if name == "module" => module,
+            Some((Some(name), _)) if name == "default" => module.with_default_layouts(),
+            Some((_, given)) => {
+                return Err(invalid("layouts", "\"module\" or \"default\"", shown(given)));
             }
         };
         let lowered = py.detach(|| Lowered::lower(&module)).map_err(|error| at("module", error))?;
@@ -342,6 +281,20 @@ impl Program {
         shapes(self.lowered.results())
     }
 
+    /// The name of each result: its place in the tree that the function of JAX returns, such as
+    /// "cache.0", and its number if there is no such tree.
+    #[getter]
+    fn result_names(&self, py: Python<'_>) -> Vec<String> {
+        let count = self.lowered.results().len();
+        let names = self.call.as_ref().and_then(|call| call.result_names(py, count).ok());
+        let mut names = names.filter(|names| names.len() == count).unwrap_or_default();
+        names.resize(count, String::new());
+        let named = |(number, name): (usize, String)| {
+            if name.is_empty() { number.to_string() } else { name }
+        };
+        names.into_iter().enumerate().map(named).collect()
+    }
+
     /// The kernels, in the order in which they run.
     #[getter]
     fn kernels(&self, py: Python<'_>) -> PyResult<Vec<Kernel>> {
@@ -364,9 +317,12 @@ impl Program {
         &self,
         py: Python<'py>,
         arguments: Vec<Bound<'py, PyAny>>,
-        device: Option<&str>,
+        device: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let device = device.map_or_else(|| Ok(self.device.clone()), Device::of)?;
+        let device = match device {
+            None => self.device.clone(),
+            given => Device::given(given)?,
+        };
         self.run_flat(py, &arguments, Accepts::Exact, device)
     }
 
@@ -401,12 +357,67 @@ impl Program {
         call.unflatten(py, results)
     }
 
-    fn __repr__(&self) -> String {
-        let list = |of: &[ArrayBuffer]| {
-            let shapes: Vec<String> = of.iter().map(|of| of.shape().to_string()).collect();
-            shapes.join(", ")
+    #[allow(clippy::type_complexity)] // it is of Python's protocol
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(
+        Bound<'py, PyAny>,
+        (
+            Bound<'py, PyBytes>,
+            Option<Bound<'py, PyBytes>>,
+            String,
+            String,
+            Option<(Py<PyAny>, Py<PyAny>, Option<Vec<usize>>)>,
+        ),
+    )> {
+        let module = PyBytes::new(py, &self.module.encode());
+        let compiled = match self.compiled.get() {
+            None => None,
+            Some(compiled) => {
+                let bytes = py.detach(|| compiled.encode()).map_err(raised)?;
+                Some(PyBytes::new(py, &bytes))
+            }
         };
-        let (from, to) = (list(self.lowered.parameters()), list(self.lowered.results()));
+        let call = self.call.as_ref().map(|call| call.saved(py));
+        let restored = PyType::new::<Self>(py).getattr("_restored")?;
+        let (target, device) = (self.target.to_json(), self.device.name());
+        Ok((restored, (module, compiled, target, device, call)))
+    }
+
+    #[classmethod]
+    #[pyo3(name = "_restored")]
+    #[allow(clippy::type_complexity)] // the arguments are those that `__reduce__` returns
+    fn restored(
+        _class: &Bound<'_, PyType>,
+        py: Python<'_>,
+        module: &[u8],
+        compiled: Option<&[u8]>,
+        target: &str,
+        device: &str,
+        call: Option<(Py<PyAny>, Py<PyAny>, Option<Vec<usize>>)>,
+    ) -> PyResult<Self> {
+        let target = Target::from_json(target).map_err(|error| at("target", error))?;
+        let module = Module::decode(module).map_err(|error| at("module", error))?;
+        let lowered = py.detach(|| Lowered::lower(&module)).map_err(|error| at("module", error))?;
+        // The kernels are compiled and proved again.
+        let compiled = compiled.map(|bytes| py.detach(|| Lowered::decode(bytes))).transpose();
+        let compiled = compiled.map_err(|error| at("compiled", error))?;
+        let compiled = compiled.map_or_else(OnceLock::new, OnceLock::from);
+        let (call, device) = (call.map(Call::restored), Device::of(device)?);
+        Ok(Self { module, lowered, target, compiled, call, device })
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let list = |of: &[ArrayBuffer], names: &[String]| {
+            let shapes = of.iter().zip(0_usize..).map(|(of, number)| match names.get(number) {
+                Some(name) if *name != number.to_string() => format!("{name}: {}", of.shape()),
+                _ => of.shape().to_string(),
+            });
+            shapes.collect::<Vec<_>>().join(", ")
+        };
+        let from = list(self.lowered.parameters(), &[]);
+        let to = list(self.lowered.results(), &self.result_names(py));
         let kernels = self.lowered.steps().len();
         let s = if kernels == 1 { "" } else { "s" };
         format!(
@@ -432,25 +443,19 @@ impl Program {
     /// Saves the picture to a file. The name of the file ends in .svg, .html or .txt.
     #[pyo3(signature = (path, /))]
     fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
-        picture::save(path, |form| {
-            Ok(match form {
-                Form::Svg => self._repr_svg_(py),
-                Form::Html => self.page(py),
-                Form::Text => Some(self.draw(py, picture::COLUMNS)?),
-            })
-        })
+        picture::save(py, path, self)
     }
 
     /// Returns a picture of the origin of each element of the results for a notebook, and a page
     /// with the kernels. None if there is nothing to draw.
     fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
-        picture::notebook(self._repr_svg_(py), self.page(py))
+        self.html(py)
     }
 
     /// Returns a drawing of the origins of the results' elements, as an SVG document. None if there
     /// is nothing to draw.
     fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
-        py.detach(|| Ways::new(&self.module).ok().map(|ways| ProgramPicture::new(&ways).svg()))
+        self.svg(py)
     }
 
     /// Returns the program as text, and its drawing as SVG and as a page.
@@ -462,7 +467,29 @@ impl Program {
         exclude: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let _ = (include, exclude);
-        picture::bundle(py, self.__repr__(), self._repr_html_(py), self._repr_svg_(py))
+        picture::bundle(py, self)
+    }
+}
+
+impl Drawn for Program {
+    fn name(&self, py: Python<'_>) -> String {
+        self.__repr__(py)
+    }
+
+    fn svg(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| Ways::new(&self.module).ok().map(|ways| ProgramPicture::new(&ways).svg()))
+    }
+
+    fn page(&self, py: Python<'_>) -> Option<String> {
+        // There is none if there is nothing to draw or the limits of the target are too low.
+        py.detach(|| {
+            let ways = Ways::new(&self.module).ok()?;
+            ProgramPicture::new(&ways).html(&self.target).ok()
+        })
+    }
+
+    fn text(&self, py: Python<'_>, columns: usize) -> PyResult<String> {
+        self.draw(py, columns)
     }
 }
 

@@ -14,9 +14,10 @@ use stridec::{
 
 use crate::{
     errors::invalid,
+    layout::text,
     module::Given,
-    numbers,
-    picture::{self, Form},
+    numbers::{self, shown},
+    picture::{self, Drawn},
     shape::{Described, Shape},
 };
 
@@ -102,18 +103,44 @@ impl MemoryReport {
 
     /// Saves the picture to a file. The name of the file ends in .svg, .html or .txt.
     #[pyo3(signature = (path, /))]
-    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
-        picture::save(path, |form| {
-            Ok(Some(match form {
-                Form::Svg => self._repr_svg_(),
-                Form::Html => self._repr_html_(),
-                Form::Text => self.__str__(),
-            }))
-        })
+    fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        picture::save(py, path, self)
     }
 
     /// Returns the table for a notebook.
-    fn _repr_html_(&self) -> String {
+    fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
+        self.html(py)
+    }
+
+    /// Returns bars for the buffers, which show elements and padding in two colours, as an SVG
+    /// document.
+    fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
+        self.svg(py)
+    }
+
+    /// Returns the table as text and for a notebook, and the bars as SVG.
+    #[pyo3(signature = (include=None, exclude=None))]
+    fn _repr_mimebundle_<'py>(
+        &self,
+        py: Python<'py>,
+        include: Option<&Bound<'py, PyAny>>,
+        exclude: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let _ = (include, exclude);
+        picture::bundle(py, self)
+    }
+}
+
+impl Drawn for MemoryReport {
+    fn name(&self, _py: Python<'_>) -> String {
+        self.__repr__()
+    }
+
+    fn svg(&self, _py: Python<'_>) -> Option<String> {
+        Some(bars(&self.measured))
+    }
+
+    fn page(&self, _py: Python<'_>) -> Option<String> {
         let report = &self.measured;
         let mut html = "<table><tr><th>bytes</th><th>unpadded</th><th>factor</th><th>shape</th>\
                         <th>instruction</th><th>cheaper</th></tr>"
@@ -134,25 +161,15 @@ impl MemoryReport {
         }
         let (all, padding) = (num_bytes(report.total_bytes), num_bytes(report.total_padding_bytes));
         let _ = write!(html, "</table><p>{all} in all, of it {padding} padding</p>");
-        html
+        Some(html)
     }
 
-    /// Returns bars for the buffers, which show elements and padding in two colours, as an SVG
-    /// document.
-    fn _repr_svg_(&self) -> String {
-        bars(&self.measured)
+    fn text(&self, _py: Python<'_>, _columns: usize) -> PyResult<String> {
+        Ok(self.__str__())
     }
 
-    /// Returns the table as text and for a notebook, and the bars as SVG.
-    #[pyo3(signature = (include=None, exclude=None))]
-    fn _repr_mimebundle_<'py>(
-        &self,
-        py: Python<'py>,
-        include: Option<&Bound<'py, PyAny>>,
-        exclude: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let _ = (include, exclude);
-        picture::bundle(py, self.__repr__(), Some(self._repr_html_()), Some(self._repr_svg_()))
+    fn html(&self, py: Python<'_>) -> Option<String> {
+        self.page(py).map(|page| picture::first_lines([page]))
     }
 }
 
@@ -232,32 +249,52 @@ impl Difference {
 
     /// Saves the changes to a file. The name of the file ends in .svg, .html or .txt.
     #[pyo3(signature = (path, /))]
-    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
-        picture::save(path, |form| {
-            Ok(Some(match form {
-                Form::Svg => self._repr_svg_(),
-                Form::Html => self._repr_html_(),
-                Form::Text => self.__str__().to_owned(),
-            }))
-        })
+    fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        picture::save(py, path, self)
     }
 
     /// Returns the text with colours, for a notebook.
-    fn _repr_html_(&self) -> String {
-        let mut html = "<pre>".to_owned();
-        for line in self.__str__().lines() {
-            let text = picture::escaped(line);
-            let _ = match colour(line) {
-                Some(colour) => writeln!(html, "<span style=\"color:{colour}\">{text}</span>"),
-                None => writeln!(html, "{text}"),
-            };
-        }
-        html.push_str("</pre>");
-        html
+    fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
+        self.html(py)
     }
 
     /// Returns the text as an SVG document.
-    fn _repr_svg_(&self) -> String {
+    fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
+        self.svg(py)
+    }
+
+    /// Returns the differences as text, for a notebook and as SVG.
+    #[pyo3(signature = (include=None, exclude=None))]
+    fn _repr_mimebundle_<'py>(
+        &self,
+        py: Python<'py>,
+        include: Option<&Bound<'py, PyAny>>,
+        exclude: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let _ = (include, exclude);
+        picture::bundle(py, self)
+    }
+}
+
+impl Difference {
+    /// Returns the lines of the text as HTML with colours.
+    fn lines(&self) -> impl Iterator<Item = String> + '_ {
+        self.__str__().lines().map(|line| {
+            let text = picture::escaped(line);
+            match colour(line) {
+                Some(colour) => format!("<span style=\"color:{colour}\">{text}</span>\n"),
+                None => format!("{text}\n"),
+            }
+        })
+    }
+}
+
+impl Drawn for Difference {
+    fn name(&self, _py: Python<'_>) -> String {
+        self.__repr__()
+    }
+
+    fn svg(&self, _py: Python<'_>) -> Option<String> {
         let lines: Vec<&str> = self.__str__().lines().collect();
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
         // A letter of this font size is at most 8 pixels wide.
@@ -275,19 +312,19 @@ impl Difference {
             );
         }
         svg.push_str("</svg>");
-        svg
+        Some(svg)
     }
 
-    /// Returns the differences as text, for a notebook and as SVG.
-    #[pyo3(signature = (include=None, exclude=None))]
-    fn _repr_mimebundle_<'py>(
-        &self,
-        py: Python<'py>,
-        include: Option<&Bound<'py, PyAny>>,
-        exclude: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let _ = (include, exclude);
-        picture::bundle(py, self.__repr__(), Some(self._repr_html_()), Some(self._repr_svg_()))
+    fn page(&self, _py: Python<'_>) -> Option<String> {
+        Some(format!("<pre>{}</pre>", self.lines().collect::<String>()))
+    }
+
+    fn text(&self, _py: Python<'_>, _columns: usize) -> PyResult<String> {
+        Ok(self.__str__().to_owned())
+    }
+
+    fn html(&self, _py: Python<'_>) -> Option<String> {
+        Some(format!("<pre>{}</pre>", picture::first_lines(self.lines())))
     }
 }
 
@@ -324,12 +361,12 @@ fn colour(line: &str) -> Option<&'static str> {
 pub(crate) fn memory(
     py: Python<'_>,
     module: &Bound<'_, PyAny>,
-    tiles: Option<&str>,
+    tiles: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<MemoryReport> {
     let default = match tiles {
         None => DefaultTiles::None,
-        Some("tpu") => DefaultTiles::Tpu,
-        Some(given) => return Err(invalid("tiles", "\"tpu\" or None", format!("{given:?}"))),
+        Some(given) if text(given).is_some_and(|name| name == "tpu") => DefaultTiles::Tpu,
+        Some(given) => return Err(invalid("tiles", "\"tpu\" or None", shown(given))),
     };
     let shape = match module.cast::<Shape>() {
         Ok(shape) => Some(shape.get().described.clone()),

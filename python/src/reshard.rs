@@ -4,24 +4,29 @@ use std::collections::BTreeMap;
 
 use pyo3::{
     prelude::*,
-    types::{PyDict, PyList, PySlice, PyTuple, PyType},
+    types::{PyBytes, PyDict, PyList, PyMapping, PySlice, PyTuple, PyType},
 };
 use stridec::{
     explain::ReshardPicture,
     reshard::{ReshardPlan as Planned, Shards, Transfer as Moved, plan, rank_plan, simulate},
+    shape::Shape as XlaShape,
     sharding::{Placement, Region},
     stride::StrideDescriptor,
 };
 
 use crate::{
-    array::{HostArray, Image, Room, lies_as, numpy},
-    errors::{invalid, raised},
+    array::{HostArray, Room, numpy},
+    errors::{invalid, raised, renamed, unsupported},
     library::Library,
+    logical::{image, logical},
     numbers::{self, shown},
-    picture::{self, Form},
+    picture::{self, Drawn},
     shape::Shape,
-    sharding::{Ranges, Sharding, ranges, shown_ranges, xla_shape},
+    sharding::{Devices, Sharding, ranges, xla_shape},
 };
+
+/// The maximum number of indices in an index of numpy, which takes 8 bytes for each.
+const MOST_INDICES: u64 = 1 << 24;
 
 /// A part of an array that a device sends to another one, or keeps.
 #[pyclass(frozen, module = "stridec")]
@@ -35,9 +40,9 @@ pub(crate) struct Transfer {
     /// The size of the part in a message, in bytes.
     #[pyo3(get)]
     nbytes: u64,
-    ranges: Ranges,
-    /// The ranges in the shards of both devices.
-    local: [Ranges; 2],
+    region: Region,
+    /// The parts of the array that the two devices have, before and after.
+    shards: [Region; 2],
 }
 
 #[pymethods]
@@ -45,62 +50,65 @@ impl Transfer {
     /// The extents of the part.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let extent = |ranges: &Vec<(u64, u64)>| ranges.iter().map(|(start, end)| end - start).sum();
-        PyTuple::new(py, self.ranges.iter().map(extent).collect::<Vec<u64>>())
+        PyTuple::new(py, self.region.sizes().collect::<Vec<u64>>())
     }
 
     /// The ranges of the part in the whole array: for each dimension the first index and the end,
     /// or a tuple of several ranges.
     #[getter]
     fn ranges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        shown_ranges(py, &self.ranges)
+        ranges(py, &self.region)
     }
 
     /// The place of the part in the shard of the device that has it, as an index of numpy.
     #[getter]
     fn source_index<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        index(py, &self.local[0])
+        index(py, &self.region.within(&self.shards[0]), "source_index")
     }
 
     /// The place of the part in the shard of the device that gets it, as an index of numpy.
     #[getter]
     fn destination_index<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        index(py, &self.local[1])
+        index(py, &self.region.within(&self.shards[1]), "destination_index")
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let Self { source, destination, nbytes, .. } = self;
-        let ranges = self.ranges(py)?;
-        Ok(format!("<stridec.Transfer {source} to {destination}: {ranges}, {nbytes} bytes>"))
+    fn __repr__(&self) -> String {
+        let Self { source, destination, nbytes, region, .. } = self;
+        let part = region.to_string();
+        let part = match part.char_indices().nth(120) {
+            Some((end, _)) => format!("{}…", &part[..end]),
+            None => part,
+        };
+        format!("<stridec.Transfer {source} to {destination}: {part}, {nbytes} bytes>")
     }
 }
 
-/// Returns ranges as an index of numpy: slices, or arrays if a dimension has several ranges.
-fn index<'py>(py: Python<'py>, ranges: &Ranges) -> PyResult<Bound<'py, PyAny>> {
-    if ranges.iter().all(|ranges| ranges.len() == 1) {
-        let slices = ranges.iter().map(|ranges| {
+/// Returns a part of a shard as an index of numpy: slices, or arrays if a dimension has several
+/// ranges.
+fn index<'py>(py: Python<'py>, part: &Region, field: &str) -> PyResult<Bound<'py, PyAny>> {
+    if part.as_box().is_some() {
+        let slices = part.dimensions().map(|ranges| {
             let (start, end) = ranges[0];
             Ok(PySlice::new(py, isize::try_from(start)?, isize::try_from(end)?, 1))
         });
         return Ok(PyTuple::new(py, slices.collect::<PyResult<Vec<_>>>()?)?.into_any());
     }
-    let lists = ranges
-        .iter()
-        .map(|ranges| ranges.iter().flat_map(|&(start, end)| start..end).collect::<Vec<u64>>());
-    numpy(py)?.call_method1("ix_", PyTuple::new(py, lists)?)
-}
-
-/// Returns the ranges of a part as they are counted inside another part, which contains it.
-fn within(part: &Region, whole: &Region) -> Ranges {
-    let dimensions = part.dimensions().zip(whole.dimensions());
-    let inside = dimensions.map(|(part, whole)| {
-        let place = |at: u64| {
-            let before = whole.iter().map(|&(start, end)| at.clamp(start, end) - start);
-            before.sum::<u64>()
-        };
-        part.iter().map(|&(start, end)| (place(start), place(start) + (end - start))).collect()
-    });
-    inside.collect()
+    let count = part.sizes().fold(0, u64::saturating_add);
+    if count > MOST_INDICES {
+        let expected =
+            format!("at most {MOST_INDICES} indices; `ranges` has the part without them");
+        return Err(unsupported(field, &expected, count));
+    }
+    let numpy = numpy(py)?;
+    let list = |ranges: &[(u64, u64)]| {
+        let indices = ranges.iter().flat_map(|&(start, end)| start..end);
+        let bytes: Vec<u8> = indices.flat_map(u64::to_ne_bytes).collect();
+        numpy
+            .call_method1("frombuffer", (PyBytes::new(py, &bytes), "uint64"))?
+            .call_method1("astype", ("int64",))
+    };
+    let lists = part.dimensions().map(list).collect::<PyResult<Vec<_>>>()?;
+    numpy.call_method1("ix_", PyTuple::new(py, lists)?)
 }
 
 /// The transfers of one device.
@@ -143,20 +151,23 @@ pub(crate) struct ReshardPlan {
     planned: Planned,
     source: Sharding,
     destination: Sharding,
+    /// The argument `devices`.
+    devices: Option<u64>,
 }
 
 impl ReshardPlan {
     fn transfer(&self, moved: &Moved) -> Transfer {
-        let local = [(self.planned.from(), moved.from), (self.planned.to(), moved.to)];
-        let local = local.map(|(placement, device): (&Placement, u64)| {
-            placement.region(device).map_or_else(Vec::new, |whole| within(&moved.region, &whole))
+        let Moved { from, to, region } = moved;
+        let shards = [(self.planned.from(), *from), (self.planned.to(), *to)];
+        let shards = shards.map(|(placement, device): (&Placement, u64)| {
+            placement.region(device).unwrap_or_else(|| region.clone())
         });
         Transfer {
-            source: moved.from,
-            destination: moved.to,
-            nbytes: self.planned.bytes(&moved.region),
-            ranges: ranges(&moved.region),
-            local,
+            source: *from,
+            destination: *to,
+            nbytes: self.planned.bytes(region),
+            region: region.clone(),
+            shards,
         }
     }
 
@@ -183,13 +194,13 @@ impl ReshardPlan {
     /// The sharding before.
     #[getter]
     fn source(&self) -> Sharding {
-        self.source.again()
+        self.source.clone()
     }
 
     /// The sharding after.
     #[getter]
     fn destination(&self) -> Sharding {
-        self.destination.again()
+        self.destination.clone()
     }
 
     /// The number of devices before or after, whichever is larger.
@@ -242,8 +253,10 @@ impl ReshardPlan {
         })
     }
 
-    /// Moves the shards of all devices in this process. `arrays` is a list with the shard of each
-    /// device, or a dictionary by device. Returns the new shards in the same form.
+    /// Moves the shards of all devices in this process. `arrays` is a sequence with the shard of
+    /// each device, or a dictionary by device. Shards are arrays of the indices of their part,
+    /// whatever the layout of `shape`. Returns the new shards in the same form. In a list, the
+    /// place of a device without a shard has None.
     ///
     /// >>> import numpy, stridec
     /// >>> plan = stridec.reshard("u8[2,4]", "{devices=[2,1]<=[2]}", "{devices=[1,2]<=[2]}")
@@ -257,44 +270,63 @@ impl ReshardPlan {
         arrays: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (plan, shards) = (&self.planned, Shards::default());
-        let by_device = arrays.cast::<PyDict>().is_ok();
-        let mut given = Vec::new();
-        let mut sources = BTreeMap::new();
-        let descriptor = |placement: &Placement, device: u64| {
+        let (from, to) = (plan.from(), plan.to());
+        let shape_on = |placement: &Placement, device: u64| {
             let shape = shards.shape(plan.shape(), placement, device).map_err(raised)?;
-            shape.map(|shape| StrideDescriptor::try_from(&shape).map_err(raised)).transpose()
+            let with_layout = |shape: XlaShape| {
+                let layout = StrideDescriptor::try_from(&shape).map_err(raised)?;
+                Ok::<_, PyErr>((shape, layout))
+            };
+            shape.map(with_layout).transpose()
         };
-        for (device, _) in plan.from().regions() {
+        let by_device = arrays.cast::<PyMapping>().is_ok();
+        let given = given_shards(arrays, by_device)?;
+        if let Some((device, _)) = given.iter().find(|(device, _)| from.region(**device).is_none())
+        {
             let name = format!("arrays[{device}]");
-            let array = arrays
-                .get_item(device)
-                .map_err(|_| invalid(&name, "the shard of each device that has one", "none"))?;
-            let Some(layout) = descriptor(plan.from(), device)? else { continue };
-            let mut found = HostArray::of(&array, &name)?;
-            if !found.is_row_major() && !lies_as(&found, &layout)? {
-                found = found.packed(&array)?;
+            return Err(invalid(&name, "shards of the devices that have a part", "another one"));
+        }
+        let mut sources = BTreeMap::new();
+        for (device, _) in from.regions() {
+            let name = format!("arrays[{device}]");
+            let none = || invalid(&name, "the shard of each device that has one", "none");
+            let array = given.get(&device).ok_or_else(none)?;
+            let Some((shape, layout)) = shape_on(from, device)? else { continue };
+            let mut found = HostArray::of(array, &name)?;
+            let expected = shape.without_layout().to_string();
+            if found.sizes() != layout.sizes() {
+                return Err(invalid(&format!("{name}.shape"), &expected, found.tensor()?));
             }
-            Image::of(&layout).check(&found, &name)?;
-            given.push(array);
-            sources.insert(device, found);
+            if found.element_type() != shape.element_type() {
+                return Err(invalid(&format!("{name}.dtype"), &expected, found.tensor()?));
+            }
+            if !found.has_whole_strides() {
+                found = found.packed(array)?;
+            }
+            sources.insert(device, (found, shape, layout));
         }
         let mut images = BTreeMap::new();
-        for (&device, array) in &sources {
-            images.insert(device, array.bytes()?);
+        for (&device, (found, shape, layout)) in &sources {
+            images.insert(device, image(py, found, shape, layout)?);
         }
-        let (from, to) = (plan.from(), plan.to());
+        let images = images.iter().map(|(device, image)| (*device, &**image)).collect();
         let moved =
             py.detach(|| simulate(plan.shape(), (from, &shards), (to, &shards), None, &images));
         let moved = moved.map_err(raised)?;
-        let library = Library::of(&given);
+        let library = Library::of(given.values());
         let results = PyDict::new(py);
         for (device, bytes) in moved {
-            let Some(layout) = descriptor(to, device)? else { continue };
+            let Some((shape, layout)) = shape_on(to, device)? else { continue };
             let room = Room::of(py, &layout, None, &[])?;
             room.array.bytes_mut("result")?.copy_from_slice(&bytes);
-            results.set_item(device, library.array(room.object, layout.element_type())?)?;
+            let result = logical(py, room, &shape, &layout)?;
+            results.set_item(device, library.array(result, shape.element_type())?)?;
         }
-        Ok(if by_device { results.into_any() } else { results.values().into_any() })
+        if by_device {
+            return Ok(results.into_any());
+        }
+        let list = (0..to.devices()).map(|device| results.get_item(device));
+        Ok(PyList::new(py, list.collect::<PyResult<Vec<_>>>()?)?.into_any())
     }
 
     /// Returns a drawing of both shardings and of the bytes between devices, as text.
@@ -305,24 +337,17 @@ impl ReshardPlan {
 
     /// Saves the picture to a file. The name of the file ends in .svg, .html or .txt.
     #[pyo3(signature = (path, /))]
-    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
-        picture::save(path, |form| {
-            Ok(Some(match form {
-                Form::Svg => self._repr_svg_(),
-                Form::Html => self.pictured(|drawn| drawn.html()),
-                Form::Text => self.draw(picture::COLUMNS),
-            }))
-        })
+    fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        picture::save(py, path, self)
     }
 
     #[allow(clippy::type_complexity)] // it is of Python's protocol
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Shape, Sharding, Sharding, u64, u64))> {
+    ) -> PyResult<(Bound<'py, PyAny>, (Shape, Sharding, Sharding, Option<u64>))> {
         let restored = PyType::new::<Self>(py).getattr("_of_sides")?;
-        let devices = (self.planned.from().devices(), self.planned.to().devices());
-        Ok((restored, (self.shape(), self.source(), self.destination(), devices.0, devices.1)))
+        Ok((restored, (self.shape(), self.source(), self.destination(), self.devices)))
     }
 
     #[classmethod]
@@ -332,10 +357,9 @@ impl ReshardPlan {
         shape: &Bound<'_, PyAny>,
         source: &Bound<'_, PyAny>,
         destination: &Bound<'_, PyAny>,
-        before: u64,
-        after: u64,
+        devices: Option<u64>,
     ) -> PyResult<Self> {
-        planned(shape, source, destination, [Some(before), Some(after)])
+        reshard(shape, source, destination, devices)
     }
 
     fn __repr__(&self) -> String {
@@ -347,13 +371,13 @@ impl ReshardPlan {
     }
 
     /// Returns the picture for a notebook, and a page to explore it.
-    fn _repr_html_(&self) -> Option<String> {
-        picture::notebook(Some(self._repr_svg_()), Some(self.pictured(|drawn| drawn.html())))
+    fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
+        self.html(py)
     }
 
     /// Returns the picture as an SVG document.
-    fn _repr_svg_(&self) -> String {
-        self.pictured(|drawn| drawn.svg())
+    fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
+        self.svg(py)
     }
 
     /// Returns the plan as text, and its picture as SVG and as a page.
@@ -365,7 +389,26 @@ impl ReshardPlan {
         exclude: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let _ = (include, exclude);
-        picture::bundle(py, self.__repr__(), self._repr_html_(), Some(self._repr_svg_()))
+        picture::bundle(py, self)
+    }
+}
+
+#[allow(clippy::redundant_closure_for_method_calls)] // the methods are of one lifetime
+impl Drawn for ReshardPlan {
+    fn name(&self, _py: Python<'_>) -> String {
+        self.__repr__()
+    }
+
+    fn svg(&self, _py: Python<'_>) -> Option<String> {
+        Some(self.pictured(|drawn| drawn.svg()))
+    }
+
+    fn page(&self, _py: Python<'_>) -> Option<String> {
+        Some(self.pictured(|drawn| drawn.html()))
+    }
+
+    fn text(&self, _py: Python<'_>, columns: usize) -> PyResult<String> {
+        Ok(self.draw(columns))
     }
 }
 
@@ -391,22 +434,46 @@ pub(crate) fn reshard(
     destination: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = numbers::devices)] devices: Option<u64>,
 ) -> PyResult<ReshardPlan> {
-    planned(shape, source, destination, [devices; 2])
-}
-
-fn planned(
-    shape: &Bound<'_, PyAny>,
-    source: &Bound<'_, PyAny>,
-    destination: &Bound<'_, PyAny>,
-    devices: [Option<u64>; 2],
-) -> PyResult<ReshardPlan> {
     let py = shape.py();
     let shape = xla_shape(shape, "shape")?;
     let source = Sharding::of(source, "source")?;
     let destination = Sharding::of(destination, "destination")?;
-    let own = [source.count()?, destination.count()?];
-    let from = source.place(&shape, own[0].or(devices[0]).or(own[1]), "source")?;
-    let to = destination.place(&shape, own[1].or(devices[1]).or(own[0]), "destination")?;
-    let planned = py.detach(|| plan(&shape, &from, &to)).map_err(raised)?;
-    Ok(ReshardPlan { planned, source, destination })
+    source.check_count(devices, "source")?;
+    destination.check_count(devices, "destination")?;
+    let own = [source.members()?, destination.members()?];
+    let given = devices.map(Devices::numbered);
+    let from = source.place(&shape, given.as_ref().or(own[1].as_ref()), "source")?;
+    let to = destination.place(&shape, given.as_ref().or(own[0].as_ref()), "destination")?;
+    let planned = py.detach(|| plan(&shape, &from, &to)).map_err(|error| {
+        let sides = [("from", "source"), ("to", "destination")];
+        let side = sides.into_iter().find(|(name, _)| error.to_string().starts_with(name));
+        match side {
+            Some((name, argument)) => renamed(error, name, argument),
+            None => raised(error),
+        }
+    })?;
+    Ok(ReshardPlan { planned, source, destination, devices })
+}
+
+/// Returns the shards in the argument of `simulate`. Those that are None are left out.
+fn given_shards<'py>(
+    arrays: &Bound<'py, PyAny>,
+    by_device: bool,
+) -> PyResult<BTreeMap<u64, Bound<'py, PyAny>>> {
+    let expected = "a sequence with the shard of each device, or a dictionary by device";
+    let refused = || invalid("arrays", expected, shown(arrays));
+    let mut given = BTreeMap::new();
+    for (number, item) in (0_u64..).zip(arrays.try_iter().map_err(|_| refused())?) {
+        let (device, array) = if by_device {
+            let device = item?;
+            let number = numbers::number(&device, "arrays (a device)")?;
+            (number, arrays.get_item(device)?)
+        } else {
+            (number, item?)
+        };
+        if !array.is_none() {
+            given.insert(device, array);
+        }
+    }
+    Ok(given)
 }

@@ -23,7 +23,7 @@ use crate::{
     errors::{about, at, invalid, raised, renamed, unsupported},
     layout::layout,
     numbers::{self, number, numbers, shown},
-    picture::{self, Form},
+    picture::{self, Drawn},
     torch,
 };
 
@@ -426,25 +426,19 @@ impl Shape {
 
     /// Saves the picture to a file. The name of the file ends in .svg, .html or .txt.
     #[pyo3(signature = (path, /))]
-    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
-        picture::save(path, |form| {
-            Ok(match form {
-                Form::Svg => self.draw(svg),
-                Form::Html => self.draw(|drawn| html(drawn, None)),
-                Form::Text => Some(self.drawing(picture::COLUMNS)),
-            })
-        })
+    fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        picture::save(py, path, self)
     }
 
     /// Returns the picture for a notebook, and a page to explore it. None if the shape has no
     /// memory.
-    fn _repr_html_(&self) -> Option<String> {
-        picture::notebook(self.draw(svg), self.draw(|drawn| html(drawn, None)))
+    fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
+        self.html(py)
     }
 
     /// Returns the drawing as an SVG document. None if the shape has no memory.
-    fn _repr_svg_(&self) -> Option<String> {
-        self.draw(svg)
+    fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
+        self.svg(py)
     }
 
     /// Returns the drawing as text, as SVG and as a page.
@@ -456,6 +450,24 @@ impl Shape {
         exclude: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let _ = (include, exclude);
-        picture::bundle(py, self.__repr__(), self._repr_html_(), self._repr_svg_())
+        picture::bundle(py, self)
+    }
+}
+
+impl Drawn for Shape {
+    fn name(&self, _py: Python<'_>) -> String {
+        self.__repr__()
+    }
+
+    fn svg(&self, _py: Python<'_>) -> Option<String> {
+        self.draw(svg)
+    }
+
+    fn page(&self, _py: Python<'_>) -> Option<String> {
+        self.draw(|drawn| html(drawn, None))
+    }
+
+    fn text(&self, _py: Python<'_>, columns: usize) -> PyResult<String> {
+        Ok(self.drawing(columns))
     }
 }

@@ -1,8 +1,9 @@
 //! The class `stridec.Sharding`: shardings of JAX, `PyTorch` and XLA, or a part for each device.
 
 use std::{
-    collections::BTreeSet,
+    borrow::Cow,
     hash::{Hash, Hasher},
+    sync::Arc,
 };
 
 use pyo3::{
@@ -16,46 +17,99 @@ use stridec::{
 };
 
 use crate::{
-    errors::{inside, invalid, raised, unsupported},
+    errors::{inside, invalid, raised, renamed, unsupported},
     layout::described,
-    numbers::{self, number, numbers, shown},
+    numbers::{self, numbers, shown},
+    placements::of_placements,
 };
 
-/// The ranges of a part of an array: for each dimension, the first index and the end of each range.
-pub(crate) type Ranges = Vec<Vec<(u64, u64)>>;
+/// The maximum number of ranges that a result in Python lists.
+const MOST_RANGES: u64 = 1 << 22;
+/// The maximum number of objects that are asked for their `sharding` in turn.
+const MOST_NESTED: usize = 8;
 
 /// The parts of an array that lie on devices.
 ///
-/// `source` is XLA's or Shardy's text, a `jax.sharding.NamedSharding` or its text, a `jax.Array`, a
-/// `DTensor` of torch, or a dictionary with the part of each device: a range for each dimension, or
-/// a list of ranges. Devices have the numbers of the framework: ids in JAX, ranks in torch.
+/// `source` is XLA's or Shardy's text, a `jax.sharding.NamedSharding`, the text of one with an
+/// abstract mesh, a `jax.Array`, a `DTensor` of torch, or a dictionary with the part of each
+/// device: a range for each dimension, or a list of ranges. Devices have the numbers of the
+/// framework: ids in JAX, ranks in torch.
+///
+/// The text of a `NamedSharding` with devices does not give their order, so the object is needed.
+/// Shardings are equal if they divide every array in the same way.
 ///
 /// >>> import stridec
 /// >>> rows = stridec.Sharding("{devices=[2,1]<=[2]}")
 /// >>> rows.regions("f32[8,6]")
 /// {0: ((0, 4), (0, 6)), 1: ((4, 8), (0, 6))}
+/// >>> rows == stridec.Sharding("{mesh['x'=2], [{'x'}, {}]}")
+/// True
 /// >>> stridec.Sharding({0: [(0, 3), (0, 6)], 1: [(3, 8), (0, 6)]}).devices
 /// 2
-/// >>> text = "NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=P(None, ('y', 'x')))"
+/// >>> text = "NamedSharding(mesh=AbstractMesh('x': 2, 'y': 4), spec=P(None, ('y', 'x')))"
 /// >>> str(stridec.Sharding(text))
 /// "{mesh['x'=2,'y'=4], [{}, {'y', 'x'}]}"
 #[pyclass(frozen, module = "stridec", eq, hash)]
+#[derive(Clone)]
 pub(crate) struct Sharding {
     form: Form,
+    /// The device at each place of the form, or `None` if the form has the devices' own numbers.
+    ids: Option<Arc<[u64]>>,
 }
 
+#[derive(Clone)]
 enum Form {
     Whole(Parsed),
-    /// Axes of a mesh for the first dimensions. The other dimensions are not divided.
-    Axes {
-        mesh: String,
-        spec: Vec<Vec<String>>,
-    },
+    /// The part of each device.
+    Parts(Parsed),
+    Axes(Axes),
+}
+
+/// Axes of a mesh for the first dimensions. The other dimensions are not divided.
+#[derive(Clone)]
+struct Axes {
+    mesh: String,
+    spec: Vec<Vec<String>>,
+    unreduced: Vec<String>,
+}
+
+impl Axes {
+    /// Returns the text of the sharding of an array with this number of dimensions.
+    fn text(&self, rank: usize) -> String {
+        let dimension = |at: usize| {
+            let axes = self.spec.get(at).map(Vec::as_slice).unwrap_or_default();
+            format!("{{{}}}", axes.join(", "))
+        };
+        let dimensions: Vec<String> = (0..rank).map(dimension).collect();
+        let unreduced = match &self.unreduced[..] {
+            [] => String::new(),
+            axes => format!(", unreduced={{{}}}", axes.join(", ")),
+        };
+        format!("{{{}, [{}]{unreduced}}}", self.mesh, dimensions.join(", "))
+    }
+
+    /// Returns the number of dimensions up to the last one that is divided.
+    fn divided(&self) -> usize {
+        self.spec.iter().rposition(|axes| !axes.is_empty()).map_or(0, |last| last + 1)
+    }
+}
+
+/// The devices that a sharding or a program has.
+#[derive(Clone)]
+pub(crate) struct Devices {
+    count: u64,
+    ids: Option<Arc<[u64]>>,
+}
+
+impl Devices {
+    pub(crate) fn numbered(count: u64) -> Self {
+        Self { count, ids: None }
+    }
 }
 
 impl PartialEq for Sharding {
     fn eq(&self, other: &Self) -> bool {
-        self.__str__() == other.__str__()
+        self.meaning() == other.meaning()
     }
 }
 
@@ -63,57 +117,96 @@ impl Eq for Sharding {}
 
 impl Hash for Sharding {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.__str__().hash(state);
+        self.meaning().hash(state);
     }
 }
 
 impl Sharding {
     /// Returns the sharding that an argument describes.
     pub(crate) fn of(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Self> {
-        if let Ok(sharding) = given.cast::<Self>() {
-            return Ok(sharding.get().again());
+        let mut given = given.clone();
+        for _ in 0..MOST_NESTED {
+            if let Some(found) = Self::of_one(&given, argument)? {
+                return Ok(found);
+            }
+            given = given.getattr_opt("sharding")?.ok_or_else(|| refused(&given, argument))?;
         }
-        let form = if let Ok(text) = given.cast::<PyString>() {
-            of_text(&text.to_string_lossy(), given, argument)?
-        } else if let Ok(parts) = given.cast::<PyDict>() {
-            Form::Whole(of_parts(parts, argument)?)
+        Err(refused(&given, argument))
+    }
+
+    /// Returns the sharding that an object describes, or `None` if it may have one as its attribute
+    /// `sharding`.
+    fn of_one(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Option<Self>> {
+        let py = given.py();
+        if let Ok(sharding) = given.cast::<Self>() {
+            return Ok(Some(sharding.get().clone()));
+        }
+        if let Ok(text) = given.cast::<PyString>() {
+            return of_text(&text.to_string_lossy(), given, argument).map(Some);
+        }
+        let form = if let Ok(parts) = given.cast::<PyDict>() {
+            Form::Parts(of_parts(parts, argument)?)
         } else if given.hasattr("placements")? && given.hasattr("device_mesh")? {
             let mesh = given.getattr("device_mesh")?;
             let shape = numbers(&given.getattr("shape")?, &format!("{argument}.shape"))?;
-            Form::Whole(of_placements(&shape, &mesh, &given.getattr("placements")?, argument)?)
+            Form::Parts(of_placements(&shape, &mesh, &given.getattr("placements")?, argument)?)
         } else if given.hasattr("spec")? && given.hasattr("mesh")? {
-            of_named(given, argument)?
-        } else if let Some(sharding) = given.getattr_opt("sharding")? {
-            return Self::of(&sharding, argument);
+            return of_named(given, argument).map(Some);
+        } else if let Some(text) = given.getattr_opt(intern!(py, "_hlo_sharding"))? {
+            // `GSPMDSharding` of JAX numbers the places of its devices.
+            let text = text.str()?;
+            let parsed = text.to_string_lossy().parse();
+            let parsed: Parsed = parsed.map_err(|error| inside(argument, error))?;
+            let devices = given.getattr(intern!(py, "_device_assignment"))?;
+            let ids = device_ids(&devices, argument)?;
+            if parsed.devices().is_some_and(|count| count != ids.len() as u64) {
+                let expected = format!("{} devices, as {argument} lists", ids.len());
+                return Err(invalid(argument, &expected, &parsed));
+            }
+            let is_plain = parsed.devices().is_some() && ids.iter().copied().eq(0..);
+            let ids = (!is_plain).then(|| ids.into());
+            return Ok(Some(Self { form: Form::Whole(parsed), ids }));
         } else if given.get_type().name()? == "SingleDeviceSharding" {
-            let device = given.getattr("device_set")?.try_iter()?.next();
-            let device = device.ok_or_else(|| refused(given, argument))??;
-            Form::Whole(Parsed::maximal(device.getattr("id")?.extract()?))
+            let ids = device_ids(&given.getattr("device_set")?, argument)?;
+            return Ok(Some(Self {
+                form: Form::Whole(Parsed::replicated()),
+                ids: Some(ids.into()),
+            }));
+        } else if given.hasattr("sharding")? {
+            return Ok(None);
         } else {
             return Err(refused(given, argument));
         };
-        Ok(Self { form })
-    }
-
-    pub(crate) fn again(&self) -> Self {
-        let form = match &self.form {
-            Form::Whole(parsed) => Form::Whole(parsed.clone()),
-            Form::Axes { mesh, spec } => Form::Axes { mesh: mesh.clone(), spec: spec.clone() },
-        };
-        Self { form }
+        Ok(Some(Self { form, ids: None }))
     }
 
     /// Returns the sharding of an array with this number of dimensions.
-    fn of_rank(&self, rank: usize) -> PyResult<Parsed> {
+    fn of_rank(&self, rank: usize) -> PyResult<Cow<'_, Parsed>> {
         match &self.form {
-            Form::Whole(parsed) => Ok(parsed.clone()),
-            Form::Axes { mesh, spec } => text(mesh, spec, rank).parse().map_err(raised),
+            Form::Whole(parsed) | Form::Parts(parsed) => Ok(Cow::Borrowed(parsed)),
+            // An array of a lower rank is refused, because the text has more dimensions.
+            Form::Axes(axes) => {
+                let text = axes.text(rank.max(axes.divided()));
+                text.parse().map(Cow::Owned).map_err(raised)
+            }
         }
     }
 
-    /// Returns the number of devices, or `None` if it depends on the program.
-    pub(crate) fn count(&self) -> PyResult<Option<u64>> {
-        Ok(self.of_rank(0)?.devices())
+    /// Returns a value that is equal for shardings that divide every array in the same way.
+    fn meaning(&self) -> (bool, Option<Parsed>, Option<u64>, Option<&[u64]>) {
+        let parsed = self.of_rank(0).ok().map(Cow::into_owned);
+        let count = parsed.as_ref().and_then(Parsed::devices);
+        let listed = |of: Parsed| of.as_list().or_else(|| of.as_tiles()).unwrap_or(of);
+        let tiles = parsed.map(listed);
+        (matches!(self.form, Form::Axes(_)), tiles, count, self.ids.as_deref())
+    }
+
+    /// Returns the devices, or `None` if they depend on the program.
+    pub(crate) fn members(&self) -> PyResult<Option<Devices>> {
+        Ok(match &self.ids {
+            Some(ids) => Some(Devices { count: ids.len() as u64, ids: self.ids.clone() }),
+            None => self.of_rank(0)?.devices().map(Devices::numbered),
+        })
     }
 
     /// Returns the sharding as text.
@@ -121,15 +214,57 @@ impl Sharding {
         self.__str__()
     }
 
-    /// Returns the parts of an array on the devices.
+    /// Returns an error if a program of `devices` devices cannot have the sharding.
+    pub(crate) fn check_count(&self, devices: Option<u64>, argument: &str) -> PyResult<()> {
+        let (Some(devices), Some(own)) = (devices, self.end()?) else { return Ok(()) };
+        // The numbers of other devices may lie between and after those of the parts.
+        let is_open = self.ids.is_some() || matches!(self.form, Form::Parts(_));
+        let expected = match is_open {
+            true if own > devices => {
+                format!("at least {own}, because {argument} has device {}", own - 1)
+            }
+            false if own != devices => format!("{own}, as {argument} has"),
+            _ => return Ok(()),
+        };
+        Err(invalid("devices", &expected, devices))
+    }
+
+    /// Returns the number after the greatest device, or `None` if it depends on the program.
+    fn end(&self) -> PyResult<Option<u64>> {
+        match &self.ids {
+            Some(ids) => Ok(ids.iter().max().map(|last| last.saturating_add(1))),
+            None => Ok(self.of_rank(0)?.devices()),
+        }
+    }
+
+    /// Returns the parts of an array on the devices. `program` has the devices of a sharding that
+    /// does not give them.
     pub(crate) fn place(
         &self,
         shape: &XlaShape,
-        devices: Option<u64>,
+        program: Option<&Devices>,
         argument: &str,
     ) -> PyResult<Placement> {
         let sharding = self.of_rank(shape.rank())?;
-        sharding.place(shape, devices).map_err(|error| inside(argument, error))
+        let own = self.members()?;
+        let is_part = matches!(self.form, Form::Parts(_));
+        let devices = if is_part { program.or(own.as_ref()) } else { own.as_ref().or(program) };
+        let count = devices.map(|devices| devices.count);
+        let ids = devices.and_then(|devices| devices.ids.as_deref()).filter(|_| !is_part);
+        let failed = |error| inside(argument, error);
+        let Some(ids) = ids else {
+            let count = if is_part { count.max(sharding.devices()) } else { count };
+            return sharding.place(shape, count).map_err(failed);
+        };
+        let placement = sharding.place(shape, count).map_err(failed)?;
+        if let [kind, ..] = sharding.not_whole()[..] {
+            let expected = format!("shards that are parts of the array; {}", kind.reason());
+            return Err(unsupported(argument, &expected, kind.name()));
+        }
+        let number = |device: u64| usize::try_from(device).ok().and_then(|at| ids.get(at).copied());
+        let parts = placement.regions().filter_map(|(at, region)| Some((number(at)?, region)));
+        let parts = Parsed::regions(parts).map_err(failed)?;
+        parts.place(shape, None).map_err(failed)
     }
 }
 
@@ -153,19 +288,34 @@ impl Sharding {
         placements: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let shape = numbers(shape, "shape")?;
-        Ok(Self { form: Form::Whole(of_placements(&shape, mesh, placements, "placements")?) })
+        let parts = of_placements(&shape, mesh, placements, "placements")?;
+        Ok(Self { form: Form::Parts(parts), ids: None })
     }
 
     #[classmethod]
-    #[pyo3(name = "_of_axes")]
-    fn of_axes(_class: &Bound<'_, PyType>, mesh: String, spec: Vec<Vec<String>>) -> Self {
-        Self { form: Form::Axes { mesh, spec } }
+    #[pyo3(name = "_restored")]
+    fn restored(
+        _class: &Bound<'_, PyType>,
+        text: Option<&str>,
+        mesh: String,
+        spec: Vec<Vec<String>>,
+        unreduced: Vec<String>,
+        ids: Option<Vec<u64>>,
+    ) -> PyResult<Self> {
+        let form = match text {
+            Some(text) => Form::Whole(text.parse().map_err(|error| inside("text", error))?),
+            None => Form::Axes(Axes { mesh, spec, unreduced }),
+        };
+        let restored = Self { form, ids: ids.map(Into::into) };
+        restored.of_rank(0)?;
+        Ok(restored)
     }
 
-    /// The number of devices. None if it depends on the program.
+    /// The number of devices, including those without a part whose numbers are below that of
+    /// another one. None if it depends on the program.
     #[getter]
     fn devices(&self) -> PyResult<Option<u64>> {
-        self.count()
+        self.end()
     }
 
     /// Returns the part of an array on each device, as a dictionary of ranges by device. A part has
@@ -178,32 +328,51 @@ impl Sharding {
         shape: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = numbers::devices)] devices: Option<u64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let placement = self.place(&xla_shape(shape, "shape")?, devices, "source")?;
-        let regions = PyDict::new(py);
+        self.check_count(devices, "the sharding")?;
+        let shape = xla_shape(shape, "shape")?;
+        let devices = devices.map(Devices::numbered);
+        let placement = self.place(&shape, devices.as_ref(), "source")?;
+        few_ranges(placement.owner_count().saturating_mul(shape.rank() as u64))?;
+        let (regions, mut count) = (PyDict::new(py), 0);
         for (device, region) in placement.regions() {
-            regions.set_item(device, shown_ranges(py, &ranges(&region))?)?;
+            count += region.dimensions().map(|ranges| ranges.len() as u64).sum::<u64>();
+            few_ranges(count)?;
+            regions.set_item(device, ranges(py, &region)?)?;
         }
         Ok(regions)
     }
 
+    #[allow(clippy::type_complexity)] // it is of Python's protocol
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let class = PyType::new::<Self>(py);
-        match &self.form {
-            Form::Whole(parsed) => Ok((class.into_any(), PyTuple::new(py, [parsed.to_string()])?)),
-            Form::Axes { mesh, spec } => {
-                let arguments = (mesh.clone(), spec.clone()).into_pyobject(py)?;
-                Ok((class.getattr("_of_axes")?, arguments))
-            }
+        let (text, axes) = match &self.form {
+            Form::Whole(parsed) | Form::Parts(parsed) => (Some(parsed.to_string()), None),
+            Form::Axes(axes) => (None, Some(axes.clone())),
+        };
+        if let (Some(text), None) = (&text, &self.ids) {
+            return Ok((class.into_any(), PyTuple::new(py, [text])?));
         }
+        let none = Axes { mesh: String::new(), spec: Vec::new(), unreduced: Vec::new() };
+        let Axes { mesh, spec, unreduced } = axes.unwrap_or(none);
+        let ids = self.ids.as_ref().map(|ids| ids.to_vec());
+        let arguments = (text, mesh, spec, unreduced, ids).into_pyobject(py)?;
+        Ok((class.getattr("_restored")?, arguments))
     }
 
     fn __str__(&self) -> String {
-        match &self.form {
-            Form::Whole(parsed) => parsed.to_string(),
-            Form::Axes { mesh, spec } => text(mesh, spec, spec.len()),
+        let text = match &self.form {
+            Form::Whole(parsed) | Form::Parts(parsed) => parsed.to_string(),
+            Form::Axes(axes) => axes.text(axes.spec.len()),
+        };
+        match &self.ids {
+            None => text,
+            Some(ids) => {
+                let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
+                format!("{text} on devices {}", ids.join(","))
+            }
         }
     }
 
@@ -221,6 +390,14 @@ fn refused(given: &Bound<'_, PyAny>, argument: &str) -> PyErr {
     invalid(argument, expected, shown(given))
 }
 
+/// Returns an error if a result would list more ranges than fit into memory with ease.
+fn few_ranges(count: u64) -> PyResult<()> {
+    if count <= MOST_RANGES {
+        return Ok(());
+    }
+    Err(unsupported("source", &format!("at most {MOST_RANGES} ranges in all"), count))
+}
+
 /// Returns the XLA shape that an argument describes.
 pub(crate) fn xla_shape(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<XlaShape> {
     let described = described(given, argument)?;
@@ -228,30 +405,31 @@ pub(crate) fn xla_shape(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Xl
     shape.ok_or_else(|| invalid(argument, "the shape of an array, without strides", &described))
 }
 
-/// Returns the text of a sharding of an array with this number of dimensions.
-fn text(mesh: &str, spec: &[Vec<String>], rank: usize) -> String {
-    let dimension = |at: usize| {
-        let axes = spec.get(at).map(Vec::as_slice).unwrap_or_default();
-        format!("{{{}}}", axes.join(", "))
-    };
-    let dimensions: Vec<String> = (0..rank.max(spec.len())).map(dimension).collect();
-    format!("{{{mesh}, [{}]}}", dimensions.join(", "))
-}
-
-fn of_text(text: &str, given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Form> {
+fn of_text(text: &str, given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Sharding> {
     let py = given.py();
-    if text.starts_with("{\"") {
-        let parts = py.import("json")?.call_method1("loads", (text,));
-        let parts = parts.map_err(|_| refused(given, argument))?;
-        let parts = parts.cast::<PyDict>().map_err(|_| refused(given, argument))?;
-        return Ok(Form::Whole(of_parts(parts, argument)?));
+    let without_devices = |kind: &str| {
+        let expected =
+            format!("the {kind} itself, because its text does not have the devices in their order");
+        invalid(argument, &expected, format!("the text {}", shown(given)))
+    };
+    for kind in ["GSPMDSharding", "SingleDeviceSharding"] {
+        if text.starts_with(&format!("{kind}(")) {
+            return Err(without_devices(kind));
+        }
     }
     let Some(rest) = text.strip_prefix("NamedSharding(") else {
-        return Ok(Form::Whole(text.parse().map_err(|error| inside(argument, error))?));
+        let parsed = text.parse().map_err(|error| inside(argument, error))?;
+        let is_parts = text.trim_start().strip_prefix('{').map(str::trim_start);
+        let is_parts = is_parts.is_some_and(|inside| inside.starts_with('"'));
+        let form = if is_parts { Form::Parts(parsed) } else { Form::Whole(parsed) };
+        return Ok(Sharding { form, ids: None });
     };
-    // `repr` of a NamedSharding: mesh=Mesh('x': 2, 'y': 4, …), spec=P('x', ('y', 'z')), …
+    // `repr` of a NamedSharding: mesh=AbstractMesh('x': 2, 'y': 4, …), spec=P('x', ('y', 'z')), …
     let broken = || refused(given, argument);
-    let (_, mesh) = rest.split_once("Mesh(").ok_or_else(broken)?;
+    let (kind, mesh) = rest.split_once("Mesh(").ok_or_else(broken)?;
+    if !kind.ends_with("Abstract") {
+        return Err(without_devices("NamedSharding"));
+    }
     let (mesh, rest) = mesh.split_once("spec=").ok_or_else(broken)?;
     let mut axes = Vec::new();
     for part in mesh.split(", ").take_while(|part| part.starts_with('\'')) {
@@ -259,39 +437,74 @@ fn of_text(text: &str, given: &Bound<'_, PyAny>, argument: &str) -> PyResult<For
         let size = size.trim_end_matches([')', ',']).parse::<u64>().map_err(|_| broken())?;
         axes.push((name.trim_matches('\'').to_owned(), size));
     }
-    let (_, spec) = rest.split_once('(').ok_or_else(broken)?;
-    let mut depth = 1;
-    let end = spec.char_indices().find(|(_, letter)| {
-        depth += match letter {
-            '(' => 1,
-            ')' => -1,
-            _ => 0,
-        };
-        depth == 0
-    });
-    let spec = &spec[..end.ok_or_else(broken)?.0];
-    let spec =
-        if spec.is_empty() { "()".to_owned() } else { format!("({spec},)").replace(",,", ",") };
-    let spec = py.import("ast")?.call_method1("literal_eval", (spec,)).map_err(|_| broken())?;
-    axes_of(&axes, &[], &spec, argument)
+    // The rest of the text is a call in Python's syntax.
+    let ast = py.import("ast")?;
+    let read = || {
+        let module = ast.call_method1("parse", (format!("_(spec={rest}"),))?;
+        let call = module.getattr("body")?.get_item(0)?.getattr("value")?;
+        let spec = call.getattr("keywords")?.get_item(0)?.getattr("value")?;
+        let mut dimensions = Vec::new();
+        for dimension in spec.getattr("args")?.try_iter()? {
+            dimensions.push(ast.call_method1("literal_eval", (dimension?,))?);
+        }
+        let mut unreduced = Vec::new();
+        for keyword in spec.getattr("keywords")?.try_iter()? {
+            let keyword = keyword?;
+            if keyword.getattr("arg")?.eq("unreduced")? {
+                let names = ast.call_method1("literal_eval", (keyword.getattr("value")?,))?;
+                for name in names.try_iter()? {
+                    unreduced.push(name?.extract::<String>()?);
+                }
+            }
+        }
+        Ok::<_, PyErr>((PyTuple::new(py, dimensions)?, unreduced))
+    };
+    let (dimensions, unreduced) = read().map_err(|_| broken())?;
+    axes_of(&axes, &[], &dimensions, unreduced, argument)
 }
 
 /// Returns the sharding of a `NamedSharding`.
-fn of_named(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Form> {
+fn of_named(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Sharding> {
     let py = given.py();
     let mesh = given.getattr(intern!(py, "mesh"))?;
+    let expected = "a mesh with the size of each axis";
+    let field = format!("{argument}.mesh");
+    let broken = |_| invalid(&field, expected, shown(&mesh));
     let mut axes = Vec::new();
-    for axis in mesh.getattr(intern!(py, "shape"))?.call_method0("items")?.try_iter()? {
-        axes.push(axis?.extract::<(String, u64)>()?);
+    let sizes = mesh.getattr(intern!(py, "shape")).and_then(|sizes| sizes.call_method0("items"));
+    for axis in sizes.and_then(|sizes| sizes.try_iter()).map_err(broken)? {
+        axes.push(axis?.extract::<(String, u64)>().map_err(broken)?);
     }
     // An abstract mesh has no devices.
-    let mut ids = Vec::new();
-    if let Ok(devices) = mesh.getattr("devices") {
-        for device in devices.getattr("flat")?.try_iter()? {
-            ids.push(device?.getattr("id")?.extract::<u64>()?);
+    let ids = match mesh.getattr("devices") {
+        Ok(devices) => device_ids(&devices.getattr("flat").map_err(broken)?, argument)?,
+        Err(_) => Vec::new(),
+    };
+    let spec = given.getattr(intern!(py, "spec"))?;
+    // A `PartitionSpec` with unreduced axes refuses to be iterated itself.
+    let dimensions = spec.getattr_opt(intern!(py, "partitions"))?.unwrap_or_else(|| spec.clone());
+    let unreduced = match spec.getattr_opt(intern!(py, "unreduced"))? {
+        None => Vec::new(),
+        Some(names) => {
+            let expected = "names of axes";
+            let field = format!("{argument}.spec.unreduced");
+            let names: PyResult<Vec<String>> =
+                names.try_iter().and_then(|names| names.map(|name| name?.extract()).collect());
+            names.map_err(|error| invalid(&field, expected, error))?
         }
-    }
-    axes_of(&axes, &ids, &given.getattr(intern!(py, "spec"))?, argument)
+    };
+    axes_of(&axes, &ids, &dimensions, unreduced, argument)
+}
+
+/// Returns the ids of devices.
+fn device_ids(devices: &Bound<'_, PyAny>, argument: &str) -> PyResult<Vec<u64>> {
+    let field = format!("{argument}.mesh.devices");
+    let id = |device: PyResult<Bound<'_, PyAny>>| {
+        let device = device?;
+        let id = device.getattr("id").and_then(|id| id.extract::<u64>());
+        id.map_err(|_| invalid(&field, "devices with an id of 0 to 2^64-1", shown(&device)))
+    };
+    devices.try_iter()?.map(id).collect()
 }
 
 /// Returns the sharding by the axes of a mesh. An entry of `spec` is None, the name of an axis, or
@@ -300,8 +513,10 @@ fn axes_of(
     axes: &[(String, u64)],
     ids: &[u64],
     spec: &Bound<'_, PyAny>,
+    mut unreduced: Vec<String>,
     argument: &str,
-) -> PyResult<Form> {
+) -> PyResult<Sharding> {
+    let quoted = |name: &String| format!("'{name}'");
     let mut names = Vec::new();
     for entry in spec.try_iter()? {
         let entry = entry?;
@@ -315,132 +530,77 @@ fn axes_of(
             let expected = "None, a name or a tuple of names for each dimension";
             return Err(unsupported(&format!("{argument}.spec"), expected, shown(&entry)));
         };
-        names.push(dimension.iter().map(|name| format!("'{name}'")).collect());
+        names.push(dimension.iter().map(quoted).collect());
     }
     if let Some((name, _)) = axes.iter().find(|(name, _)| name.contains(['\'', '\\'])) {
         return Err(unsupported(&format!("{argument}.mesh"), "names without quotes", name));
     }
     let sizes: Vec<String> = axes.iter().map(|(name, size)| format!("'{name}'={size}")).collect();
     let mut mesh = format!("mesh[{}]", sizes.join(","));
-    if !ids.iter().copied().eq(0..ids.len() as u64) {
+    // The text has a permutation of all devices. A mesh over some of them numbers its places.
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    let is_permutation = sorted.iter().copied().eq(0..sorted.len() as u64);
+    if is_permutation && !ids.is_sorted() {
         let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
         mesh = format!("{mesh}, device_ids=({})", ids.join(","));
     }
+    unreduced.sort_unstable_by_key(|name| axes.iter().position(|(axis, _)| axis == name));
+    let unreduced = unreduced.iter().map(quoted).collect();
+    let axes = Axes { mesh, spec: names, unreduced };
     // The text is parsed here, so that an error is about the argument.
-    let parsed: Result<Parsed, _> = text(&mesh, &names, 0).parse();
-    parsed.map_err(|error| inside(argument, error))?;
-    Ok(Form::Axes { mesh, spec: names })
+    let parsed: Result<Parsed, _> = axes.text(axes.spec.len()).parse();
+    let parsed = parsed.map_err(|error| inside(argument, error))?;
+    if !ids.is_empty() && parsed.devices() != Some(ids.len() as u64) {
+        let expected = format!("{} devices, as the mesh has", ids.len());
+        return Err(invalid(&format!("{argument}.mesh"), &expected, &axes.mesh));
+    }
+    let ids = (!is_permutation).then(|| ids.into());
+    Ok(Sharding { form: Form::Axes(axes), ids })
 }
 
-/// Returns the sharding with the given part on each device.
+/// Returns the sharding with the given part on each device. The library reads the parts as text.
 fn of_parts(parts: &Bound<'_, PyDict>, argument: &str) -> PyResult<Parsed> {
-    let mut regions = Vec::new();
+    if parts.is_empty() {
+        return Err(invalid(argument, "a part for at least one device", "none"));
+    }
+    let mut texts = Vec::new();
     for (device, part) in parts {
         let field = format!("{argument}[{}]", shown(&device));
         let expected =
             "for each dimension a range (start, end), or a list of ranges in ascending order";
-        let broken = || invalid(&field, expected, shown(&part));
         let device = match device.cast::<PyString>() {
-            Ok(text) => text.to_string().parse().map_err(|_| broken())?,
-            Err(_) => number(&device, &format!("{argument} (a device)"))?,
+            Ok(text) => text.to_string().parse::<u64>().ok(),
+            Err(_) => device.extract::<u64>().ok(),
         };
-        let mut dimensions: Ranges = Vec::new();
-        for dimension in part.try_iter().map_err(|_| broken())? {
-            let dimension = dimension?;
-            dimensions.push(match dimension.extract::<[u64; 2]>() {
-                Ok(range) => vec![range.into()],
-                Err(_) => {
-                    let several: Vec<[u64; 2]> = dimension.extract().map_err(|_| broken())?;
-                    several.into_iter().map(Into::into).collect()
-                }
-            });
-        }
-        regions.push((device, Region::from_ranges(dimensions).ok_or_else(broken)?));
+        let expected_device = "numbers of devices, 0 to 2^63-1, as keys";
+        let device = device.ok_or_else(|| invalid(argument, expected_device, &field))?;
+        let part = json(&part, 3)
+            .filter(|text| text.starts_with('['))
+            .ok_or_else(|| invalid(&field, expected, shown(&part)))?;
+        texts.push(format!("\"{device}\": {part}"));
     }
-    Parsed::regions(regions).map_err(|error| inside(argument, error))
+    let parsed: Result<Parsed, _> = format!("{{{}}}", texts.join(", ")).parse();
+    parsed.map_err(|error| renamed(error, "boxes", argument))
 }
 
-/// Returns the sharding of torch's placements, an entry for each dimension of the mesh. Each
-/// `Shard` divides the part that the entries before it leave, as `torch.chunk` does.
-fn of_placements(
-    shape: &[u64],
-    mesh: &Bound<'_, PyAny>,
-    placements: &Bound<'_, PyAny>,
-    argument: &str,
-) -> PyResult<Parsed> {
-    let (extents, ranks) = match mesh.getattr_opt("mesh")? {
-        Some(ranks) => {
-            let flat = ranks.call_method0("flatten")?.call_method0("tolist")?;
-            (numbers(&ranks.getattr("shape")?, "mesh.shape")?, flat.extract::<Vec<u64>>()?)
-        }
-        None => {
-            let extents: Vec<u64> = numbers(mesh, "mesh")?;
-            let count = extents.iter().try_fold(1_u64, |count, &extent| count.checked_mul(extent));
-            let count = count.filter(|&count| count <= stridec::reshard::MAX_DEVICES);
-            let count =
-                count.ok_or_else(|| invalid("mesh", "at most 2^24 devices", shown(mesh)))?;
-            (extents, (0..count).collect())
-        }
-    };
-    let mut divided = Vec::new();
-    for placement in placements.try_iter()? {
-        divided.push(sharded(&placement?, shape.len(), argument)?);
+/// Returns nested sequences of whole numbers as JSON, or `None` for any other object.
+fn json(given: &Bound<'_, PyAny>, depth: usize) -> Option<String> {
+    if let Ok(number) = given.extract::<u64>() {
+        return Some(number.to_string());
     }
-    if divided.len() != extents.len() || ranks.iter().collect::<BTreeSet<_>>().len() != ranks.len()
-    {
-        let expected = format!("{} placements, one for each dimension of the mesh", extents.len());
-        return Err(invalid(argument, &expected, divided.len()));
+    if depth == 0 || given.is_instance_of::<PyString>() {
+        return None;
     }
-    let region = |place: u64| {
-        let mut part: Vec<(u64, u64)> = shape.iter().map(|&extent| (0, extent)).collect();
-        let mut rest = place;
-        let mut coordinates = Vec::new();
-        for &extent in extents.iter().rev() {
-            coordinates.push(rest % extent);
-            rest /= extent;
-        }
-        for ((dimension, &count), at) in divided.iter().zip(&extents).zip(coordinates.iter().rev())
-        {
-            if let Some(dimension) = *dimension {
-                let (start, end) = part[dimension];
-                let chunk = (end - start).div_ceil(count);
-                let first = end.min(start + chunk * at);
-                part[dimension] = (first, end.min(first + chunk));
-            }
-        }
-        Region::from_ranges(part.into_iter().map(|range| [range]))
-    };
-    let parts = (0_u64..).zip(&ranks).filter_map(|(place, &rank)| Some((rank, region(place)?)));
-    Parsed::regions(parts).map_err(|error| inside(argument, error))
+    let inner = given.try_iter().ok()?.map(|inner| json(&inner.ok()?, depth - 1));
+    Some(format!("[{}]", inner.collect::<Option<Vec<_>>>()?.join(", ")))
 }
 
-/// Returns the dimension that a placement divides, or `None` if it replicates.
-fn sharded(placement: &Bound<'_, PyAny>, rank: usize, argument: &str) -> PyResult<Option<usize>> {
-    let is = |method: &str| placement.call_method0(method).and_then(|is| is.is_truthy());
-    if is("is_replicate").unwrap_or(false) {
-        return Ok(None);
-    }
-    if placement.get_type().name()? != "Shard" {
-        return Err(unsupported(argument, "Shard or Replicate", shown(placement)));
-    }
-    let dimension: i64 = placement.getattr("dim")?.extract()?;
-    let signed = i64::try_from(rank)?;
-    let counted = if dimension < 0 { dimension + signed } else { dimension };
-    let expected = format!("a dimension of {rank}");
-    let found = usize::try_from(counted).ok().filter(|&dimension| dimension < rank);
-    found.map(Some).ok_or_else(|| invalid(argument, &expected, shown(placement)))
-}
-
-/// Returns the ranges of a part.
-pub(crate) fn ranges(region: &Region) -> Ranges {
-    region.dimensions().map(<[_]>::to_vec).collect()
-}
-
-/// Returns ranges as a tuple: for each dimension a range, or a tuple of several.
-pub(crate) fn shown_ranges<'py>(py: Python<'py>, ranges: &Ranges) -> PyResult<Bound<'py, PyTuple>> {
-    let dimension = |ranges: &Vec<(u64, u64)>| match ranges[..] {
+/// Returns the ranges of a region as a tuple: for each dimension a range, or a tuple of several.
+pub(crate) fn ranges<'py>(py: Python<'py>, region: &Region) -> PyResult<Bound<'py, PyTuple>> {
+    let dimension = |ranges: &[(u64, u64)]| match ranges {
         [range] => range.into_pyobject(py),
         _ => PyTuple::new(py, ranges),
     };
-    PyTuple::new(py, ranges.iter().map(dimension).collect::<PyResult<Vec<_>>>()?)
+    PyTuple::new(py, region.dimensions().map(dimension).collect::<PyResult<Vec<_>>>()?)
 }

@@ -1,5 +1,7 @@
 //! The class `stridec.Target`, and the function `adapters`.
 
+use std::borrow::Cow;
+
 use pyo3::{
     prelude::*,
     types::{PyDict, PyString, PyTuple, PyType},
@@ -9,8 +11,11 @@ use stridec::{
     gpu::{Adapter, Adapters},
 };
 
-use crate::errors::{at, invalid, raised};
-use crate::numbers::shown;
+use crate::{
+    errors::{at, invalid, raised},
+    layout::text,
+    numbers::shown,
+};
 
 /// The limits and costs of the device that kernels are compiled for.
 ///
@@ -37,12 +42,12 @@ impl Target {
     #[allow(clippy::too_many_arguments)] // they are Python's, by keyword
     fn new(
         preset: Option<&Bound<'_, PyAny>>,
-        name: Option<String>,
+        name: Option<&Bound<'_, PyAny>>,
         max_storage_buffer_binding_size: Option<&Bound<'_, PyAny>>,
         max_compute_workgroups_per_dimension: Option<&Bound<'_, PyAny>>,
         max_compute_invocations_per_workgroup: Option<&Bound<'_, PyAny>>,
         max_storage_buffers_per_shader_stage: Option<&Bound<'_, PyAny>>,
-        read_write_sources: Option<bool>,
+        read_write_sources: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let mut limits = of(preset, "preset")?;
         let count = |given: Option<&Bound<'_, PyAny>>, limit: &mut u32, name, least| {
@@ -79,19 +84,27 @@ impl Target {
             })?;
         }
         if let Some(name) = name {
-            limits.name = name;
+            limits.name = string(name, "name")?.into_owned();
         }
-        limits.read_write_sources = read_write_sources.unwrap_or(limits.read_write_sources);
+        if let Some(given) = read_write_sources {
+            let refused = |_| invalid("read_write_sources", "True or False", shown(given));
+            limits.read_write_sources = given.extract::<bool>().map_err(refused)?;
+        }
         Ok(Self { limits })
     }
 
-    /// Returns a target with the limits of an adapter of this machine: the preferred one, or the
-    /// first whose name contains `name`.
+    /// Returns a target with the limits of an adapter of this machine: the one of `device="gpu"`,
+    /// or the first that can run kernels and whose name contains `name`.
     #[classmethod]
     #[pyo3(signature = (name=None))]
-    fn adapter(_class: &Bound<'_, PyType>, py: Python<'_>, name: Option<&str>) -> PyResult<Self> {
+    fn adapter(
+        _class: &Bound<'_, PyType>,
+        py: Python<'_>,
+        name: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let name = name.map(|name| string(name, "name")).transpose()?;
         let adapters = py.detach(Adapters::enumerate);
-        let adapter = match name {
+        let adapter = match name.as_deref() {
             None => adapters.choose().map_err(raised)?,
             Some(name) => {
                 let names: Vec<&str> = adapters.iter().map(Adapter::name).collect();
@@ -109,8 +122,9 @@ impl Target {
     /// Reads what `to_json` returns or `stridec calibrate` writes.
     #[classmethod]
     #[pyo3(signature = (text, /))]
-    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
-        Ok(Self { limits: Limits::from_json(text).map_err(|error| at("text", error))? })
+    fn from_json(_class: &Bound<'_, PyType>, text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let text = string(text, "text")?;
+        Ok(Self { limits: Limits::from_json(&text).map_err(|error| at("text", error))? })
     }
 
     /// Returns the target as JSON, with its limits and costs.
@@ -173,6 +187,11 @@ impl Target {
     }
 }
 
+/// Returns the text of an argument that must be a string.
+fn string<'a>(given: &'a Bound<'_, PyAny>, argument: &str) -> PyResult<Cow<'a, str>> {
+    text(given).ok_or_else(|| invalid(argument, "a string", shown(given)))
+}
+
 /// Returns the first adapter that can run kernels and has `name` in its name. Case is ignored.
 pub(crate) fn named<'a>(adapters: &'a Adapters, name: &str) -> Option<&'a Adapter> {
     let name = name.to_lowercase();
@@ -194,9 +213,10 @@ pub(crate) fn of(given: Option<&Bound<'_, PyAny>>, argument: &str) -> PyResult<L
     found.cloned().ok_or_else(|| invalid(argument, &expected, shown(given)))
 }
 
-/// Returns the adapters of this machine that can run kernels, the preferred one first, as
-/// dictionaries with `name`, `backend`, `driver`, `is_cpu` and `target`. `device="gpu:NAME"` runs
-/// on the first adapter whose name contains NAME.
+/// Returns the adapters of this machine that can run kernels, as dictionaries with `name`,
+/// `backend`, `driver`, `is_cpu` and `target`. Hardware comes before software. `device="gpu"` runs
+/// on the first adapter whose name contains the environment variable `WGPU_ADAPTER_NAME`, if that
+/// is set, and `device="gpu:NAME"` on the first whose name contains NAME.
 #[pyfunction]
 pub(crate) fn adapters(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
     let adapters = py.detach(Adapters::enumerate);

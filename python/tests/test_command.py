@@ -24,6 +24,12 @@ def test_exit_codes_are_those_of_the_command_line():
         assert (done.returncode, done.stdout) == (code, "") and done.stderr.startswith("error: "), done
 
 
+def test_mistakes_are_of_the_arguments_of_main(capfd, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["stridec", "nothing"])
+    assert stridec.main(["compile", "relayout", "f32[2,3]", "f32[2,3]{0,1}"]) == 2
+    assert "--from 'f32[2,3]' --to 'f32[2,3]{0,1}'" in capfd.readouterr().err
+
+
 def test_main_is_a_function(capfd):
     print("before")
     assert stridec.main(["offset", "f32[2,3]{0,1}", "--index", "1,2"]) == 0

@@ -40,9 +40,11 @@ def test_pictures_are_saved(thing, tmp_path):
 
 
 def test_drawings_are_as_wide_as_they_are_told():
-    for thing in [THINGS["shape"](), THINGS["operation"](), THINGS["program"]()]:
-        widths = [max(map(len, thing.draw(columns).splitlines())) for columns in [40, 200]]
-        assert widths[0] <= 80 and widths[0] <= widths[1]
+    # The drawing of a large layout uses the width, and leaves out what does not fit.
+    things = [stridec.Shape("f32[64,512]"), THINGS["operation"](), stridec.Program("ENTRY e { x = s32[64,512] parameter(0) ROOT y = s32[512,64] transpose(x), dimensions={1,0} }")]
+    for thing in things:
+        widths = [max(map(len, thing.draw(columns).splitlines())) for columns in [100, 200]]
+        assert 80 < widths[0] <= 100 < 180 < widths[1] <= 200, (thing, widths)
     with pytest.raises(stridec.Unsupported):
         stridec.Shape("token[]").save("x.svg")
 
@@ -57,3 +59,12 @@ def test_a_notebook_gets_at_most_300_kb():
         bundle = program._repr_mimebundle_()
         assert sum(map(len, bundle.values())) < 300_000 and "text/html" in bundle
         assert "save(" in bundle["text/html"] or "srcdoc" in bundle["text/html"]
+
+
+def test_a_large_difference_is_cut_for_a_notebook():
+    old, new = ["ENTRY main {\n" + "\n".join(f"  p{n} = f32[64,{n + 1}]{layout} parameter({n})" for n in range(6000)) + "\n  ROOT r = f32[64,1]{1,0} copy(p0)\n}" for layout in ["{1,0}", "{0,1}"]]
+    difference = stridec.diff(old, new)
+    assert len(str(difference)) > 300_000
+    bundle = difference._repr_mimebundle_()
+    assert sum(map(len, bundle.values())) < 300_000 and "lines; save(" in bundle["text/html"]
+    assert len(difference._repr_html_()) < 300_000

@@ -4,6 +4,7 @@ import builtins
 import doctest
 import pathlib
 
+import pytest
 import stridec
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -40,7 +41,18 @@ def test_a_star_import_replaces_no_builtins():
     assert set(stridec.__all__) - public == {"__version__"}
 
 
-def test_the_readme():
-    path = pathlib.Path(__file__).parents[1] / "README.md"
-    result = doctest.testfile(str(path), module_relative=False, optionflags=FLAGS)
+README = pathlib.Path(__file__).parents[1] / "README.md"
+
+
+def test_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testfile(str(README), module_relative=False, optionflags=FLAGS)
     assert result.failed == 0 and result.attempted > 10
+
+
+def test_the_programs_of_the_readme():
+    pytest.importorskip("torch")
+    programs = README.read_text().split("```python\n")[1:]
+    assert programs
+    for program in programs:
+        exec(program.split("```")[0], {})

@@ -1,9 +1,12 @@
 """Shardings of JAX and torch, and plans between them."""
 
+import os
 import pathlib
 import pickle
 import queue
 import random
+import shutil
+import subprocess
 import sys
 import threading
 import types
@@ -15,6 +18,7 @@ import pytest
 import stridec
 from jax.sharding import AbstractMesh, PartitionSpec
 
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "python"
 ROWS, COLUMNS = "{devices=[4,1]<=[4]}", "{devices=[1,4]<=[4]}"
 
 
@@ -39,7 +43,7 @@ class Named:
 
 def test_every_kind_of_source():
     abstract = jax.sharding.NamedSharding(AbstractMesh((2, 4), ("x", "y")), PartitionSpec("x"))
-    text = "NamedSharding(mesh=Mesh('x': 2, 'y': 4, axis_types=(Explicit, Explicit)), spec=P('x',), memory_kind=device)"
+    text = "NamedSharding(mesh=AbstractMesh('x': 2, 'y': 4, axis_types=(Explicit, Explicit)), spec=P('x',), memory_kind=device)"
     for given in [abstract, str(abstract), text, text.replace("P('x',)", "PartitionSpec('x', None)")]:
         sharding = stridec.Sharding(given)
         assert sharding.devices == 8 and str(sharding).startswith("{mesh['x'=2,'y'=4], [{'x'}")
@@ -79,20 +83,19 @@ def test_placements_of_torch_are_chunks():
         stridec.Sharding.from_placements((4,), (2, 2), [shard(0)])
 
 
-def parts(array, sharding, **devices):
-    """The shard of each device."""
-    shape = stridec.Shape(array.shape, dtype=array.dtype)
+def grid(array, tiles, ids=None):
+    """The shard of each device: XLA's tiles, whose sides are rounded up. Tile n is on the devices of row n of `ids`."""
+    sides = [-(-extent // count) for extent, count in zip(array.shape, tiles)]
     shards = {}
-    for device, ranges in stridec.Sharding(sharding).regions(shape, **devices).items():
-        lists = [[(of[0], of[1])] if isinstance(of[0], int) else of for of in ranges]
-        shards[device] = array[numpy.ix_(*[[n for start, end in of for n in range(start, end)] for of in lists])]
+    for number, at in enumerate(numpy.ndindex(*tiles)):
+        for device in numpy.reshape(range(numpy.prod(tiles)) if ids is None else ids, (numpy.prod(tiles), -1))[number]:
+            shards[int(device)] = array[tuple(slice(n * side, (n + 1) * side) for n, side in zip(at, sides))]
     return shards
 
 
-def moved(plan, shards, array):
+def moved(plan, shards, expected):
     """The new shards, by the messages of each rank."""
-    results = {device: numpy.zeros([stop - start for start, stop in ranges], array.dtype)
-               for device, ranges in plan.destination.regions(plan.shape, devices=plan.devices).items()}
+    results = {device: numpy.zeros_like(shard) for device, shard in expected.items()}
     count = 0
     for device in range(plan.devices):
         part = plan.rank(device)
@@ -105,17 +108,33 @@ def moved(plan, shards, array):
     return results
 
 
+# The text of a sharding, and its tiles and devices for the oracle.
+SHARDINGS = {
+    ROWS: ((4, 1), None),
+    COLUMNS: ((1, 4), None),
+    "{devices=[2,2]<=[4]}": ((2, 2), None),
+    "{devices=[2,2]<=[2,2]T(1,0)}": ((2, 2), [0, 2, 1, 3]),
+    "{replicated}": ((1, 1), [0, 1, 2, 3]),
+    "{devices=[2,1,2]<=[4] last_tile_dim_replicate}": ((2, 1), [0, 1, 2, 3]),
+}
+LAYOUTS = ["{1,0}", "{0,1}", "{1,0:T(2,2)}", "{0,1:T(4)}", "{0,1:T(2,3)}"]
+
+
 def test_random_plans_move_every_element(rng: random.Random):
-    shardings = [ROWS, COLUMNS, "{devices=[2,2]<=[4]}", "{devices=[2,2]<=[2,2]T(1,0)}", "{replicated}", "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"]
-    for _ in range(60):
+    for _ in range(80):
         array = numpy.arange(rng.randint(1, 60), dtype=numpy.int32)
         array = numpy.resize(array, (rng.randint(1, 9), rng.randint(1, 9)))
-        before, after = rng.choice(shardings), rng.choice(shardings)
-        plan = stridec.reshard(stridec.Shape(array.shape, dtype="s32"), before, after, devices=4)
-        shards, expected = parts(array, before, devices=4), parts(array, after, devices=4)
-        for given in [plan.simulate(shards), moved(plan, shards, array)]:
+        before, after = rng.choice(list(SHARDINGS)), rng.choice(list(SHARDINGS))
+        shape = stridec.Shape(array.shape, dtype="s32", layout=rng.choice(LAYOUTS))
+        plan = stridec.reshard(shape, before, after, devices=4)
+        shards, expected = grid(array, *SHARDINGS[before]), grid(array, *SHARDINGS[after])
+        if rng.random() < 0.5:
+            shards = {device: numpy.asfortranarray(shard) for device, shard in shards.items()}
+        for given in [plan.simulate(shards), moved(plan, shards, expected)]:
             assert set(given) == set(expected)
-            assert all((given[device] == expected[device]).all() for device in expected)
+            assert all((given[device] == expected[device]).all() and given[device].shape == expected[device].shape for device in expected)
+        listed = plan.simulate([shards[device] for device in range(4)])
+        assert [shard.tolist() for shard in listed] == [expected[device].tolist() for device in range(4)]
         assert plan.total_bytes == sum(transfer.nbytes for transfer in plan.transfers)
 
 
@@ -123,9 +142,114 @@ def test_parts_of_several_ranges():
     array = numpy.arange(24, dtype=numpy.int16).reshape(8, 3)
     halves = {0: [[(0, 2), (4, 6)], (0, 3)], 1: [[(2, 4), (6, 8)], (0, 3)]}
     plan = stridec.reshard("s16[8,3]", halves, "{devices=[2,1]<=[2]}")
-    shards = parts(array, halves)
+    shards = {0: array[[0, 1, 4, 5]], 1: array[[2, 3, 6, 7]]}
+    expected = {0: array[:4], 1: array[4:]}
     assert [shard.tolist() for shard in plan.simulate([shards[0], shards[1]])] == [array[:4].tolist(), array[4:].tolist()]
-    assert {device: shard.tolist() for device, shard in moved(plan, shards, array).items()} == {0: array[:4].tolist(), 1: array[4:].tolist()}
+    assert {device: shard.tolist() for device, shard in moved(plan, shards, expected).items()} == {0: array[:4].tolist(), 1: array[4:].tolist()}
+
+
+def test_lists_have_a_place_for_each_device():
+    array = numpy.arange(8, dtype=numpy.uint8)
+    plan = stridec.reshard("u8[8]", "{devices=[2]<=[2]}", {1: [(0, 5)], 3: [(5, 8)]})
+    given = plan.simulate([array[:4], array[4:]])
+    assert given[0] is None and given[2] is None and (given[1].tolist(), given[3].tolist()) == ([0, 1, 2, 3, 4], [5, 6, 7])
+    back = stridec.reshard("u8[8]", plan.destination, plan.source)
+    assert [shard.tolist() for shard in back.simulate(given)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    with pytest.raises(stridec.InvalidInput, match=r"arrays\[2\]: expected shards of the devices that have a part"):
+        back.simulate([None, given[1], given[1], given[3]])
+
+
+def test_texts_without_the_order_of_devices_are_refused():
+    for text in ["NamedSharding(mesh=Mesh('x': 2, 'y': 4, axis_types=(Auto, Auto)), spec=P('x',), memory_kind=device)",
+                 "GSPMDSharding({devices=[2]<=[2]}, memory_kind=device)", "SingleDeviceSharding(device=CpuDevice(id=3), memory_kind=device)"]:
+        with pytest.raises(stridec.InvalidInput, match="itself, because its text does not have the devices") as raised:
+            stridec.reshard("f32[8,8]", text, ROWS)
+        assert raised.value.field == "source"
+
+
+def test_shardings_on_some_of_the_devices():
+    sharding = stridec.Sharding(Named(Mesh([5, 9], ("x",)), "x"))
+    assert sharding.regions("f32[4]") == {5: ((0, 2),), 9: ((2, 4),)} and sharding.devices == 10
+    other = pickle.loads(pickle.dumps(sharding))
+    assert other == sharding and hash(other) == hash(sharding) and "on devices 5,9" in str(sharding)
+    assert sharding != stridec.Sharding(Named(Mesh([5, 8], ("x",)), "x"))
+    # A sharding that does not give the devices is on those of the other side.
+    plan = stridec.reshard("f32[4]", sharding, "{replicated}")
+    assert [(it.source, it.destination, it.nbytes) for it in plan.transfers] == [(5, 9, 8), (9, 5, 8)]
+    assert pickle.loads(pickle.dumps(plan)).total_bytes == 16
+    assert {device: shard.tolist() for device, shard in plan.simulate({5: numpy.float32([1, 2]), 9: numpy.float32([3, 4])}).items()} == {5: [1, 2, 3, 4], 9: [1, 2, 3, 4]}
+    with pytest.raises(stridec.InvalidInput, match="devices: expected at least 10, because source has device 9, got 8"):
+        stridec.reshard("f32[4]", sharding, "{replicated}", devices=8)
+
+
+class Gspmd:
+    """As JAX's own, whose class is private."""
+
+    def __init__(self, text, ids):
+        self._hlo_sharding, self._device_assignment = text, [Device(number) for number in ids]
+
+
+def test_gspmd_shardings():
+    assert stridec.Sharding(Gspmd("{devices=[2]<=[2]}", [3, 1])).regions("f32[4]") == {3: ((0, 2),), 1: ((2, 4),)}
+    assert stridec.Sharding(Gspmd("{replicated}", [3, 1])).regions("f32[4]") == {1: ((0, 4),), 3: ((0, 4),)}
+    with pytest.raises(stridec.InvalidInput, match="source: expected 3 devices"):
+        stridec.Sharding(Gspmd("{devices=[2]<=[2]}", [3, 1, 0]))
+
+
+def test_unreduced_axes_are_not_ignored():
+    mesh = AbstractMesh((2, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+    named = jax.sharding.NamedSharding(mesh, PartitionSpec("x", unreduced={"y"}))
+    assert stridec.Sharding(named) == stridec.Sharding(str(named)) != stridec.Sharding(jax.sharding.NamedSharding(mesh, PartitionSpec("x")))
+    for call in [lambda: stridec.reshard("f32[8,8]", named, ROWS), lambda: stridec.reshard("f32[8,8]", Named(Mesh([[4, 5], [6, 7]], ("x", "y")), "x"), ROWS) and stridec.reshard("f32[8,8]", named, ROWS)]:
+        with pytest.raises(stridec.Unsupported, match="^source") as raised:
+            call()
+        assert raised.value.field.startswith("source")
+    with pytest.raises(stridec.Unsupported, match="^destination"):
+        stridec.reshard("f32[8,8]", ROWS, named)
+
+
+def test_equal_shardings_divide_arrays_alike():
+    named, tiles = stridec.Sharding("{mesh['x'=2], [{'x'}, {}]}"), stridec.Sharding("{devices=[2,1]<=[2]}")
+    assert named == tiles == stridec.Sharding("{mesh['rows'=2], [{'rows'}, {}]}") and hash(named) == hash(tiles)
+    assert tiles == stridec.Sharding("{devices=[2,1]0,1}") and tiles != stridec.Sharding("{devices=[2,1]1,0}")
+    mesh = AbstractMesh((2,), ("x",))
+    some = [stridec.Sharding(jax.sharding.NamedSharding(mesh, PartitionSpec(*spec))) for spec in [("x",), ("x", None), (("x",), None, None)]]
+    assert len(set(some)) == 1
+    assert stridec.Sharding({0: [(0, 3)]}) == stridec.Sharding('{"0": [[[0, 3]]]}')
+
+
+def test_huge_numbers_take_neither_time_nor_memory():
+    assert stridec.Sharding({2**62: [(0, 3)], 2**40: [(3, 8)]}).regions("f32[8]") == {2**40: ((3, 8),), 2**62: ((0, 3),)}
+    assert stridec.Sharding("{maximal device=1152921504606846976}").regions("f32[8]", devices=2**61) == {2**60: ((0, 8),)}
+    for sharding in ["{devices=[1099511627776]<=[1099511627776]}", "{mesh['x'=1099511627776], [{'x'}]}"]:
+        with pytest.raises(stridec.Unsupported, match="source: expected at most 4194304 ranges in all"):
+            stridec.Sharding(sharding).regions("f32[8]")
+    plan = stridec.reshard("f32[4000000000000]", "{devices=[2]<=[2] blocks=[1000000000]}", "{devices=[2]<=[2] blocks=[500000000]}")
+    send = plan.rank(0).sends[0]
+    with pytest.raises(stridec.Unsupported, match="source_index: expected at most 16777216 indices"):
+        send.source_index
+    assert len(repr(send)) < 300 and len(send.ranges[0]) > 1000
+    chunks = stridec.Sharding.from_placements((2**64 - 1,), (4,), [type("Shard", (), {"dim": 0, "is_replicate": lambda self: False})()])
+    assert chunks.devices == 4
+
+
+def test_an_object_that_is_its_own_sharding_is_refused():
+    class Loop:
+        @property
+        def sharding(self):
+            return self
+
+        layout = sharding
+
+        def lower(self):
+            return self
+
+        jaxpr = None
+
+    for call, field in [(lambda: stridec.Sharding(Loop()), "source"), (lambda: stridec.relayout(numpy.zeros((2, 2)), to=Loop()), "to"), (lambda: stridec.Program(Loop()), "module")]:
+        with pytest.raises(stridec.InvalidInput) as raised:
+            call()
+        assert raised.value.field == field
 
 
 def test_results_are_arrays_of_the_library_of_the_shards():
@@ -152,6 +276,15 @@ def test_pictures(tmp_path):
     (lambda: stridec.Sharding({0: [(8, 0)]}), "source[0]"),
     (lambda: stridec.Sharding({0: [(0, 3)], 1: [(4, 8)]}), None),
     (lambda: stridec.Sharding("NamedSharding(mesh=3)"), "source"),
+    (lambda: stridec.Sharding({0: 3}), "source[0]"),
+    (lambda: stridec.Sharding({0: [3, 4]}), "source[0]"),
+    (lambda: stridec.Sharding({-1: [(0, 8)]}), "source"),
+    (lambda: stridec.reshard("f32[8,8]", ROWS, COLUMNS, devices=8), "devices"),
+    (lambda: stridec.reshard("f32[8,8]", "{replicated}", COLUMNS, devices=8), "devices"),
+    (lambda: stridec.Sharding(ROWS).regions("f32[8,8]", devices=8), "devices"),
+    (lambda: stridec.Sharding.from_placements((4,), (2,), 3), "placements"),
+    (lambda: stridec.reshard("f32[4,4]", ROWS, COLUMNS).simulate(3), "arrays"),
+    (lambda: stridec.reshard("f32[4,4]", ROWS, COLUMNS).simulate([numpy.zeros((1, 4), "i4")] * 4), "arrays[0].dtype"),
     (lambda: stridec.reshard("f32[4,4]", ROWS, COLUMNS).simulate([numpy.zeros((1, 4), "f4")]), "arrays[1]"),
     (lambda: stridec.reshard("f32[4,4]", ROWS, COLUMNS).simulate([numpy.zeros((2, 4), "f4")] * 4), "arrays[0].shape"),
 ])
@@ -181,7 +314,7 @@ def test_the_example_of_mpi4py(monkeypatch):
 
     mpi = types.SimpleNamespace(COMM_WORLD=World(), Request=types.SimpleNamespace(waitall=lambda pending: None))
     monkeypatch.setitem(sys.modules, "mpi4py", types.SimpleNamespace(MPI=mpi))
-    path = pathlib.Path(__file__).parents[2] / "examples" / "python" / "reshard_mpi4py.py"
+    path = EXAMPLES / "reshard_mpi4py.py"
     code = compile(path.read_text(), str(path), "exec")
     done = []
 
@@ -196,3 +329,22 @@ def test_the_example_of_mpi4py(monkeypatch):
     for thread in threads:
         thread.join()
     assert sorted(done) == [0, 1, 2, 3]
+
+
+def test_the_example_of_mpi4py_runs_with_four_processes():
+    pytest.importorskip("mpi4py")
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
+    options = ["--oversubscribe", *(["--allow-run-as-root"] if os.getuid() == 0 else [])]
+    command = ["mpirun", *options, "-n", "4", sys.executable, str(EXAMPLES / "reshard_mpi4py.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_example_of_torch_runs_with_four_processes():
+    torch = pytest.importorskip("torch.distributed")
+    if not (torch.is_available() and torch.is_gloo_available()):
+        pytest.skip("this torch has no gloo")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4", str(EXAMPLES / "reshard_torch.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stderr

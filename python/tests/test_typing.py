@@ -1,11 +1,15 @@
-"""Scripts of users, which `mypy --strict` accepts and which run."""
+"""Scripts of users, which `mypy --strict` and pyright accept and which run."""
 
+import ast
+import importlib.util
+import inspect
 import os
 import pathlib
 import subprocess
 import sys
 
 import pytest
+import stridec
 
 FOLDER = pathlib.Path(__file__).parent / "typing"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
@@ -13,16 +17,17 @@ SCRIPTS = sorted(FOLDER.glob("*.py"))
 NEEDS = {"arrays_of_torch.py": "torch"}
 
 
-def test_mypy_accepts_the_scripts(tmp_path):
-    pytest.importorskip("mypy")
-    scripts = [str(path) for path in SCRIPTS]
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path)]
-    for name, module in NEEDS.items():
-        try:
-            __import__(module)
-        except ImportError:
-            scripts.remove(str(FOLDER / name))
-    done = subprocess.run([*command, *scripts], capture_output=True, text=True, timeout=600, cwd=tmp_path)
+def scripts_for_checkers():
+    """The scripts, but for those whose packages are missing."""
+    return [str(path) for path in SCRIPTS if importlib.util.find_spec(NEEDS.get(path.name, "numpy"))]
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_checkers_accept_the_scripts(checker, tmp_path):
+    pytest.importorskip(checker)
+    options = {"mypy": ["--strict", "--cache-dir", str(tmp_path)], "pyright": ["--pythonpath", sys.executable]}
+    command = [sys.executable, "-m", checker, *options[checker], *scripts_for_checkers()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -53,3 +58,25 @@ def test_the_scripts_run(script):
     environment = os.environ | {"JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
+
+
+def documented(tree, module):
+    """The objects of a stub that the package documents, with their docstrings in the stub."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and hasattr(module, node.name):
+            yield node.name, getattr(module, node.name), ast.get_docstring(node)
+            yield from ((f"{node.name}.{name}", found, text) for name, found, text in documented(node, getattr(module, node.name)))
+        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and hasattr(module, node.name):
+            yield node.name, getattr(module, node.name), ast.get_docstring(node)
+
+
+def test_the_stub_has_the_first_paragraphs_of_the_docstrings():
+    stub = pathlib.Path(stridec.__file__).with_name("_stridec.pyi")
+    seen, checked = set(), 0
+    for name, found, text in documented(ast.parse(stub.read_text()), stridec):
+        expected = (inspect.getdoc(found) or "").split("\n\n")[0]
+        # Only the first overload has one.
+        assert " ".join((text or "").split()) == ("" if name in seen else " ".join(expected.split())), name
+        seen.add(name)
+        checked += 1
+    assert checked > 100

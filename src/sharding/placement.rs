@@ -178,7 +178,28 @@ impl Placement {
     /// Returns every device that has a part of the array, with its part, in ascending order of
     /// devices.
     pub fn regions(&self) -> impl Iterator<Item = (u64, Region)> + '_ {
-        (0..self.devices).filter_map(|device| Some((device, self.region(device)?)))
+        self.owners().filter_map(|device| Some((device, self.region(device)?)))
+    }
+
+    /// Returns the devices that may have a part, in ascending order. The time does not depend on
+    /// the numbers of the devices.
+    fn owners(&self) -> impl Iterator<Item = u64> + '_ {
+        let (range, listed) = match &self.holders {
+            Owners::Grid { .. } => (0..self.devices, None),
+            Owners::One(device) => (*device..device + 1, None),
+            Owners::Listed(regions) => (0..0, Some(regions.of_device.keys().copied())),
+        };
+        range.chain(listed.into_iter().flatten())
+    }
+
+    /// Returns the number of devices that have a part of the array, which may be empty.
+    #[must_use]
+    pub fn owner_count(&self) -> u64 {
+        match &self.holders {
+            Owners::Grid { .. } => self.devices,
+            Owners::One(_) => 1,
+            Owners::Listed(regions) => regions.of_device.len() as u64,
+        }
     }
 
     /// Returns the part of the array on `device` as a box, which may be empty. Returns `None` if
@@ -191,7 +212,7 @@ impl Placement {
 
     /// Returns every device whose part is a box, with this box, in ascending order of devices.
     pub fn tiles(&self) -> impl Iterator<Item = (u64, TileBox)> + '_ {
-        (0..self.devices).filter_map(|device| Some((device, self.tile(device)?)))
+        self.owners().filter_map(|device| Some((device, self.tile(device)?)))
     }
 
     /// Returns an error if the shards are not parts of the array, for example if each device has a

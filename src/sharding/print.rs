@@ -157,8 +157,8 @@ impl Display for Mesh {
     }
 }
 
-/// Prints the parts as JSON, because XLA has no notation for them. The command line accepts the
-/// same JSON in a file that is given as `@boxes.json`.
+/// Prints the parts as JSON, because XLA has no notation for them. The parser of shardings reads
+/// it.
 impl Display for DeviceRegions {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;

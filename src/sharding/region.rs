@@ -182,7 +182,15 @@ impl Region {
     /// Translates the region to coordinates in the memory of `shard`, a region that contains it. A
     /// shard stores its elements without gaps between ranges, so the coordinates of each dimension
     /// are counted from 0.
-    pub(crate) fn within(&self, shard: &Self) -> Self {
+    ///
+    /// ```
+    /// use stridec::sharding::Region;
+    /// let shard = Region::from_ranges([[(0, 2), (6, 9)]]).unwrap();
+    /// let part = Region::from_ranges([[(1, 2), (7, 8)]]).unwrap();
+    /// assert_eq!(part.within(&shard).to_string(), "[1,2)∪[3,4)");
+    /// ```
+    #[must_use]
+    pub fn within(&self, shard: &Self) -> Self {
         let both = self.each().zip(shard.each());
         Self::new(both.map(|(own, shard)| own.within(&shard)))
     }

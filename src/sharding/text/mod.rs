@@ -2,7 +2,7 @@
 //! [`Sharding`](super::Sharding), and from Shardy's text.
 //!
 //! ```text
-//! sharding = single | "{" [ single { "," single } ] "}"
+//! sharding = single | parts | "{" [ single { "," single } ] "}"
 //! single   = "{" word { word } "}" | named
 //! word     = "replicated" | "manual" | "unknown" | "unreduced" | "maximal" "device=" n
 //!          | "devices=[" ns "]" ( ns | "<=[" ns "]" [ "T(" ns ")" ] )   T if there are at least 2
@@ -19,6 +19,9 @@
 //! dim      = "{" [ refs ] [ "?" ] "}"
 //! list     = "replicated" | "unreduced" | "manual"
 //! refs     = ref { "," ref };  ref = name [ ":(" n ")" n ]
+//! parts    = "{" part { "," part } "}"        not XLA's: the part of each device, as JSON
+//! part     = '"' n '"' ":" "[" [ side { "," side } ] "]"
+//! side     = range | "[" [ range { "," range } ] "]";  range = "[" n "," n "]"
 //! ```
 //!
 //! A text is first converted to an `xla.OpSharding` message, so that the same code checks the rules
@@ -26,6 +29,7 @@
 
 mod cursor;
 mod named;
+mod parts;
 mod shardy;
 mod single;
 
@@ -41,9 +45,20 @@ impl FromStr for Sharding {
     type Err = ShardingError;
 
     /// Parses XLA's text, or Shardy's text with an inline mesh, such as `<mesh<["x"=2]>, [{"x"}]>`.
+    /// The part of each device is written as JSON:
+    ///
+    /// ```
+    /// use stridec::sharding::Sharding;
+    /// let text = r#"{"0": [[0, 2], [0, 6]], "1": [[2, 5], [0, 6]]}"#;
+    /// assert_eq!(text.parse::<Sharding>()?.to_string(), text);
+    /// # Ok::<(), stridec::sharding::ShardingError>(())
+    /// ```
     fn from_str(text: &str) -> Result<Self, ShardingError> {
         if text.trim_start().starts_with(['<', '#']) {
             return parse_shardy(text, None);
+        }
+        if is_parts(text) {
+            return parts::parts(&mut Cursor::new(text));
         }
         let mut cursor = whole(text)?;
         let (proto, blocks) = single::sharding(&mut cursor)?;
@@ -61,6 +76,12 @@ impl FromStr for Sharding {
         }
         sharding.cyclic(blocks.iter().map(|block| block.unsigned_abs()))
     }
+}
+
+/// Returns true if a text lists parts: an opening brace and a name in double quotes.
+fn is_parts(text: &str) -> bool {
+    let inside = text.trim_start().strip_prefix('{');
+    inside.is_some_and(|inside| inside.trim_start().starts_with('"'))
 }
 
 /// Returns a cursor at the start of `text`, or an error if the text is too long.
