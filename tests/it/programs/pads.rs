@@ -1,6 +1,6 @@
 //! Padding between elements, along one dimension or several, and broadcasts.
 
-use stridec::{hlo::Module, host, internals::Inspect, program::Program};
+use stridec::{hlo::Module, host, program::Program};
 
 /// Returns `bytes` fixed bytes without zeros.
 fn image(bytes: usize) -> Vec<u8> {
