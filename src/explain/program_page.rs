@@ -159,7 +159,7 @@ fn runs(title: &str, kernels: usize) -> Markup {
         h2 { "Run it here" }
         p {
             "Runs " (count(kernels as u64, "kernel")) " in your browser through WebGPU, on random bytes, and compares \
-             every result with what this computer's processor makes of the same bytes."
+             every result with what the compiler computes on the CPU from the same bytes."
         }
         (button(title))
     }

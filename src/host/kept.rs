@@ -12,15 +12,21 @@ use crate::nest::CopyNest;
 /// The number of copies whose steps a thread remembers.
 const COPIES: usize = 8;
 
+/// The maximum memory for the steps of all copies that a thread remembers, in bytes.
+const BYTES: usize = 1 << 21;
+
 /// The maximum memory for the steps of one copy, in bytes. If a copy needs more, its steps are not
-/// remembered.
-const BYTES: usize = 1 << 18;
+/// remembered. Tiles that are turned into other tiles need the most: `f32[172,257]` from
+/// `{1,0:T(10,16)}` to `{0,1:T(10,16)}`.
+const COPY_BYTES: usize = 1 << 20;
 
 /// The steps of an earlier copy, with the nest and the processor that they were planned for.
 pub(super) struct CachedCopy {
     machine: &'static Machine,
     nest: CopyNest,
     pub(super) steps: Vec<CopyStep>,
+    /// The memory for the steps, in bytes.
+    bytes: usize,
 }
 
 thread_local! {
@@ -71,24 +77,30 @@ impl Record {
         self.steps.as_deref().unwrap_or_default()
     }
 
-    /// Adds a step. If the steps of a running copy exceed [`BYTES`], the whole list is dropped.
+    /// Adds a step. If the steps of a running copy exceed [`COPY_BYTES`], the whole list is
+    /// dropped.
     pub(super) fn add(&mut self, step: CopyStep) {
         let Some(steps) = &mut self.steps else { return };
         self.bytes += step.bytes();
         steps.push(step);
-        if self.runs && self.bytes > BYTES {
+        if self.runs && self.bytes > COPY_BYTES {
             self.steps = None;
         }
     }
 
-    /// Remembers the steps as the most recent copy of this thread. If the thread remembers
-    /// [`COPIES`] copies already, the least recently used one is dropped.
+    /// Remembers the steps as the most recent copy of this thread. The least recently used copies
+    /// are dropped if the thread would remember more than [`COPIES`], or need more than [`BYTES`].
     pub(super) fn keep(self, machine: &'static Machine, nest: &CopyNest) {
         let Some(steps) = self.steps else { return };
-        let kept = Rc::new(CachedCopy { machine, nest: nest.clone(), steps });
+        let kept = Rc::new(CachedCopy { machine, nest: nest.clone(), steps, bytes: self.bytes });
         LAST.with_borrow_mut(|last| {
-            last.truncate(COPIES - 1);
             last.insert(0, kept);
+            let mut bytes = 0;
+            let fits = last.iter().take(COPIES).take_while(|of| {
+                bytes += of.bytes;
+                bytes <= BYTES
+            });
+            last.truncate(fits.count());
         });
     }
 }
@@ -140,7 +152,7 @@ mod tests {
     fn steps_of_many_bytes_are_not_kept() {
         let mut record = Record::of(&transpose(2));
         let fill = || CopyStep::Fill { value: FillValue::Bits(0), axes: SmallVec::new(), to: 0 };
-        let count = BYTES / fill().bytes();
+        let count = COPY_BYTES / fill().bytes();
         (0..count).for_each(|_| record.add(fill()));
         assert!(record.steps.is_some());
         (0..2).for_each(|_| record.add(fill()));

@@ -11,6 +11,9 @@ use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 /// 16 bytes").
 const FEW_UNITS: usize = 4;
 
+/// The side of the squares that are transposed in registers, in bytes.
+const SQUARE: usize = 16;
+
 /// One loop of a box: its number of steps, and the distance that one step moves in the source and
 /// in the destination. Distances count addresses: bytes, or units if these are smaller than a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +147,8 @@ impl Plane {
 
     /// Moves loops to the rows and the columns until each group has the size of a tile. A loop is
     /// moved only if it continues the rows in the destination, or the columns in the source.
+    ///
+    /// A loop that continues both is moved to the columns if only the rows can fill a square.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
@@ -151,12 +156,17 @@ impl Plane {
             axes.iter().position(|axis| side(axis) == place)
         };
         loop {
-            if let Some(axis) = find(axes, rows, |axis| axis.dst, *row_bytes) {
-                rows.push(axes.remove(axis));
-            } else if let Some(axis) = find(axes, columns, |axis| axis.src, *column_bytes) {
-                columns.push(axes.remove(axis));
-            } else {
-                return;
+            let of_rows = find(axes, rows, |axis| axis.dst, *row_bytes);
+            let of_columns = find(axes, columns, |axis| axis.src, *column_bytes);
+            let [rows_fill, columns_fill] =
+                [&*rows, &*columns].map(|group| length(group) * *unit >= SQUARE);
+            match (of_rows, of_columns) {
+                (Some(row), Some(column)) if row == column && rows_fill && !columns_fill => {
+                    columns.push(axes.remove(column));
+                }
+                (Some(row), _) => rows.push(axes.remove(row)),
+                (None, Some(column)) => columns.push(axes.remove(column)),
+                (None, None) => return,
             }
         }
     }

@@ -41,18 +41,22 @@ struct TileSizes {
     run: usize,
     /// The greatest size of a tile.
     tile: usize,
+    /// The longest distance between units of a piece, whatever part of its bytes is used then.
+    step: usize,
 }
 
 /// The limits for units of whole bytes. A longer piece needs no buffer, because any mover reads it
 /// line by line. Shorter runs leave more lines of the destination to be completed by later tiles. A
 /// larger tile does not fit the first-level cache, and a smaller one reads less of the source in
-/// its order: `s32[2,96,14,35]` from blocks of 32 in the first dimension.
-const WHOLE: TileSizes = TileSizes { piece: 2 * LINE, run: 4 * LINE, tile: 1 << 14 };
+/// its order: `s32[2,96,14,35]` from blocks of 32 in the first dimension. Four units of a line are
+/// enough to gain by the buffer: one channel of blocks of eight, `onednn:s8[1,255,55,112] Acdb8a`.
+const WHOLE: TileSizes =
+    TileSizes { piece: 2 * LINE, run: 4 * LINE, tile: 1 << 14, step: LINE / 4 };
 
 /// The limits for units below a byte, each of which takes a byte of the buffer. If pieces and runs
 /// were shorter, more time would go to the bytes at their ends, which they share with their
 /// neighbours: `s4[96,12,118]`.
-const PACKED: TileSizes = TileSizes { piece: 1 << 9, run: 1 << 9, tile: 1 << 14 };
+const PACKED: TileSizes = TileSizes { piece: 1 << 9, run: 1 << 9, tile: 1 << 14, step: 0 };
 
 /// The number of bytes of a piece that are copied at a time. The last part of a piece may be longer
 /// than the rest of the piece, because later pieces overwrite the following bytes of the buffer.
@@ -375,8 +379,8 @@ impl TileChoice {
         for &axis in &order {
             let PlanAxis { extent, src, .. } = axes[axis];
             let step = src.unsigned_abs();
-            // At least half of the bytes of a piece must be used.
-            if step > 2 * span || span + step > sizes.piece {
+            // At least half of the bytes of a piece must be used, or several units of each line.
+            if step > sizes.step.max(2 * span) || span + step > sizes.piece {
                 break;
             }
             blocks[axis] = balanced(extent, (sizes.piece - span) / step + 1);

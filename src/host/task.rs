@@ -836,7 +836,16 @@ impl Filling<'_, '_, '_> {
             let parts = (vec![block], smallvec![scale]);
             pattern = self.pattern(simd, plan.unit, &parts, &loops).map(|pattern| (pattern, scale));
         }
-        let gathers = pattern.as_ref().is_some_and(|(pattern, _)| pattern.gathers());
+        // Units that are far apart in the source, whether there is a pattern for them or not. From
+        // a buffer, units of these sizes may be transposed in registers.
+        let gathers = match &pattern {
+            Some((pattern, _)) => pattern.gathers(),
+            None => {
+                task.simd.is_some()
+                    && matches!(plan.mover, Mover::Units)
+                    && matches!(plan.unit, 1 | 2 | 4 | 8)
+            }
+        };
         let bits = Bits::of(task.nest);
         let staged = if has_whole_bytes(task.nest) {
             gathers

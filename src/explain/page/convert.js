@@ -56,7 +56,8 @@ function bitsOfFloat(type, value, negative) {
   if (type === "f8e8m0fnu") {
     if (!(value > 0) || value === Infinity) return 255n;
     let exponent = exponentOf(value);
-    if (value / 2 ** exponent >= 1.5) exponent += 1;
+    // Numbers between the two least powers become the greater one.
+    if (value / 2 ** exponent >= (exponent === -127 ? 1 + 2 ** -52 : 1.5)) exponent += 1;
     return exponent > 127 ? 255n : BigInt(Math.max(exponent + 127, 0));
   }
   const [exponentBits, mantissaBits, bias, lacks] = FLOATS[type];

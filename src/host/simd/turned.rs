@@ -17,6 +17,7 @@ impl Simd {
         (pitch, width): (usize, usize),
         bits: u32,
     ) -> bool {
+        debug_assert!(bits < 8, "units of whole bytes");
         match self.set {
             #[cfg(target_arch = "x86_64")]
             super::set::Set::Avx2 | super::set::Set::Avx512Vbmi => {

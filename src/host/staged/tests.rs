@@ -61,7 +61,8 @@ fn places(axes: &[PlanAxis], first: isize) -> Vec<(usize, usize)> {
 /// Returns random small sizes, so that boxes have several tiles, or sometimes `large`.
 fn sizes(below: &mut impl FnMut(u64) -> u64, large: TileSizes) -> TileSizes {
     let [piece, run, tile] = [1 + below(40), 1 + below(40), 1 + below(400)].map(|n| n as usize);
-    if below(4) == 0 { large } else { TileSizes { piece, run, tile } }
+    let step = below(20) as usize;
+    if below(4) == 0 { large } else { TileSizes { piece, run, tile, step } }
 }
 
 #[test]

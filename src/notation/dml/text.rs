@@ -3,11 +3,14 @@
 //! as `DataType`, are read too.
 
 use super::{BufferTensorDesc, TensorDataType};
-use crate::notation::{
-    Tensor, TensorForm,
-    cursor::{Cursor, Result},
-    literal::{Value, ValueKind, value},
-    tensor::broken_rule,
+use crate::{
+    notation::{
+        Tensor, TensorForm,
+        cursor::{Cursor, Result},
+        literal::{Value, ValueKind, value},
+        tensor::broken_rule,
+    },
+    shape::ParseError,
 };
 
 /// The names of the fields, each followed by DirectML's own. `DimensionCount` follows from the
@@ -38,6 +41,14 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
         count_names,
     ] = NAMES;
     fields.only(NAMES.as_flattened(), 0)?;
+    for names in &NAMES {
+        if let (Some(_), Some(again)) =
+            (fields.get(&names[..1], usize::MAX), fields.get(&names[1..], usize::MAX))
+        {
+            let reason = format!("expected {} or {}, not both", names[0], names[1]);
+            return Err(ParseError::new(again.place.clone(), reason));
+        }
+    }
     let field = |names: [&str; 2]| fields.get(&names, usize::MAX).filter(|value| !value.is_none());
     let given = fields.require(&type_names, usize::MAX)?;
     let data_type = match given.kind {
@@ -114,5 +125,8 @@ mod tests {
         let wrong = "dml:{\"DataType\": \"FLOAT32\", \"DimensionCount\": 3, \"Sizes\": [2, 3]}";
         let error = read(wrong).unwrap_err().to_string();
         assert!(error.contains("expected 2, the number of sizes"), "{error}");
+        let both = "dml:{\"data_type\": \"FLOAT32\", \"sizes\": [2, 3], \"Sizes\": [4, 5]}";
+        let error = read(both).unwrap_err().to_string();
+        assert!(error.contains("expected sizes or Sizes, not both"), "{error}");
     }
 }

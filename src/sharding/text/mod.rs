@@ -58,7 +58,7 @@ impl FromStr for Sharding {
             return parse_shardy(text, None);
         }
         if is_parts(text) {
-            return parts::parts(&mut Cursor::new(text));
+            return parts::parts(&mut whole(text)?);
         }
         let mut cursor = whole(text)?;
         let (proto, blocks) = single::sharding(&mut cursor)?;
