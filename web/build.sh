@@ -62,12 +62,14 @@ cp page/* ../src/explain/page/*.js ../src/explain/page/page.css "$site"
 } >"$site/gpu.js"
 # The page links to the sources if it knows where they are.
 if [[ "${STRIDEC_REPOSITORY:-}" == https://* ]]; then
-    repository=${STRIDEC_REPOSITORY//&/&amp;}
-    links="<a href=\"$repository/blob/main/docs/notations.md\">Notations</a> <a href=\"$repository\">Repository</a>"
+    repository=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g' <<<"$STRIDEC_REPOSITORY")
+    links="<nav aria-label=\"Documentation\" id=\"documents\"><a href=\"$repository/tree/main/docs\">Documentation</a>"
+    links+=" <a href=\"$repository/blob/main/docs/notations.md\">Notations</a> <a href=\"$repository\">Repository</a></nav>"
 else
     links=
 fi
-sed -i "s|<!-- repository -->|$links|" "$site/index.html"
+# In the replacement, `sed` gives these characters a meaning.
+sed -i "s|<!-- repository -->|$(sed 's/[&|\\]/\\&/g' <<<"$links")|" "$site/index.html"
 # The page starts otherwise, and shows no reshards.
 rm "$site/start.js" "$site/reshard.js"
 # Comments are for readers of the sources, and a seventh of the scripts as a browser loads them.

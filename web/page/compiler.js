@@ -35,21 +35,28 @@ class Compiler {
   }
 
   /**
-   * Replaces an instance that a panic has ended. Questions until then have no answer; `restarted`
-   * is called if there were any.
+   * Replaces an instance that a panic, the `error`, has ended. Questions until then have no answer;
+   * `restarted` is called if there were any, or if no new instance starts. `reason` says what
+   * happened.
    */
-  async restart() {
+  async restart(error) {
     this.exports = null;
     this.missed = false;
-    await this.start();
-    if (this.missed) this.restarted?.();
+    this.reason = `the compiler starts again after a defect of stridec: ${error.message}`;
+    try {
+      await this.start();
+      this.reason = `a defect of stridec: ${error.message}`;
+    } catch (failure) {
+      this.reason = `the compiler does not start again: ${failure.message}; load the page again`;
+    }
+    if (this.missed || !this.exports) this.restarted?.();
   }
 
   /** Answers a question, an object, about the bytes or the text of an HLO module. */
   ask(question, bytes = "") {
     if (!this.exports) {
       this.missed = true;
-      return { error: { field: "", message: "the compiler starts again", place: null } };
+      return { error: { field: "", message: this.reason, place: null } };
     }
     const line = new TextEncoder().encode(`${JSON.stringify(question)}\n`);
     const rest = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
@@ -62,7 +69,7 @@ class Compiler {
       const length = show();
       return JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, output(), length)));
     } catch (error) {
-      this.restart();
+      this.restart(error);
       return { error: { field: "", message: `a defect of stridec: ${error.message}`, place: null } };
     }
   }

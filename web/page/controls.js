@@ -68,7 +68,7 @@ function showControls(root, parts, write, isHalf) {
   // While a number is typed, its input stays: the reader's cursor is in it.
   const form = parts && [parts.dimensions.length, parts.padded?.length, parts.strides?.length].join();
   const stays = focused?.type === "number" && form === root.form;
-  const text = JSON.stringify(parts);
+  const text = parts ? JSON.stringify(parts) : String(isHalf);
   const same = text === root.shown;
   Object.assign(root, { parts, form, shown: stays ? undefined : text });
   if (stays || same) return;

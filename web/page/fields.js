@@ -62,11 +62,16 @@ class Fields {
     this.root.replaceChildren(make("div", { class: `fields fields-${kind}` }, ...rows));
   }
 
+  /** Forgets the layouts of the controls, so that none stays beside a text of another state. */
+  forget() {
+    for (const { controls } of Object.values(this.fields ?? {})) if (controls) controls.parts = null;
+  }
+
   /**
-   * Sets the controls to the parts of the layouts, and to the numbers in lists. `isHalf` is true if
-   * a text has an error.
+   * Sets the controls to the parts of the layouts, and to the numbers in lists. `error` is that of
+   * the whole question, and `isLayout(text)` is true if a text by itself is a layout.
    */
-  showParts(parts, isHalf) {
+  showParts(parts, error, isLayout) {
     for (const [name, { input, controls, list }] of Object.entries(this.fields)) {
       const write = (text) => {
         input.value = text;
@@ -74,6 +79,8 @@ class Fields {
       };
       if (controls) {
         controls.parentElement.hidden = input.value.trim() === "";
+        // A question has one error, so that a text beside another one's error may be half typed too.
+        const isHalf = Boolean(error) && (error.field === name || !parts || (!parts[name] && !isLayout(input.value)));
         showControls(controls, parts?.[name] ?? null, write, isHalf);
       }
       if (list) showList(list, name, input.value, parts?.from?.dimensions.length ?? 0, LISTS[name], write);

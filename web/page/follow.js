@@ -2,20 +2,27 @@
 // The two layouts of a relayout are of one array, so that a change of the extents in one field
 // changes the other field too.
 
-/** The dimensions from the fastest to the slowest, by strides. */
-const orderOf = (strides) => strides.map((_, d) => String(d)).sort((a, b) => Math.abs(strides[a]) - Math.abs(strides[b]) || b - a);
+/** A layout in XLA's notation or with strides. Other notations are not written by the page. */
+const OWN_NOTATION = /^\s*\w+\[[^[\]]*\]\s*(\{[^{}]*\})?\s*(strided<[^<>]*>)?\s*$/;
 
-/** The parts of a layout with other extents and another type. What does not suit them is dropped. */
+/** The least element size of a type, in bits. */
+const leastBits = (type) => (type === "pred" ? 1 : Number(/\d+/.exec(type)?.[0] ?? 0));
+
+/**
+ * The parts of a layout with other extents and another type, or null if its strides do not apply to
+ * them. Tiles and padding of another rank are dropped.
+ */
 function resized(parts, dimensions, type) {
-  const isSame = dimensions.length === parts.dimensions.length;
-  const order = parts.strides ? orderOf(parts.strides) : parts.order;
+  const bits = Number(parts.bits) >= leastBits(type) ? parts.bits : 0;
+  if (dimensions.join() === parts.dimensions.join()) return { ...parts, type, bits };
+  if (parts.strides) return null;
+  const isSameRank = dimensions.length === parts.dimensions.length;
   return {
-    type, dimensions,
-    bits: type === parts.type ? parts.bits : 0,
-    order: isSame ? order : dimensions.map((_, d) => String(dimensions.length - 1 - d)),
-    tiles: isSame && !parts.strides ? parts.tiles : "",
-    padded: isSame && parts.padded?.length ? parts.padded.map((value, d) => (BigInt(value) < BigInt(dimensions[d]) ? dimensions[d] : value)) : [],
-    value: (isSame && parts.value) || "",
+    type, dimensions, bits,
+    order: isSameRank ? parts.order : dimensions.map((_, d) => String(dimensions.length - 1 - d)),
+    tiles: isSameRank ? parts.tiles : "",
+    padded: isSameRank ? parts.padded.map((value, d) => (BigInt(value) < BigInt(dimensions[d]) ? dimensions[d] : value)) : [],
+    value: isSameRank ? parts.value : "",
   };
 }
 
@@ -42,10 +49,11 @@ class Follower {
     const other = name === "from" ? "to" : "from";
     const changed = parts?.[name];
     // An order such as `NHWC` has no extents of its own.
-    if (state.kind !== "relayout" || !changed || !this.pair || !state[other].includes("[")) return null;
+    if (state.kind !== "relayout" || !changed || !this.pair || !OWN_NOTATION.test(state[other])) return null;
     const old = this.pair[other];
     const type = name === "from" && this.pair.from.type === this.pair.to.type ? changed.type : old.type;
     const isSame = parts[other]?.dimensions.join() === changed.dimensions.join() && parts[other].type === type;
-    return isSame ? null : notationOf(resized(old, changed.dimensions, type));
+    const followed = isSame ? null : resized(old, changed.dimensions, type);
+    return followed && notationOf(followed);
   }
 }

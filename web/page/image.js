@@ -27,12 +27,16 @@ function samplePicture() {
 /** The pixels of a picture's file, in a size that a page shows. */
 async function pictureOf(file) {
   const bitmap = await createImageBitmap(file);
-  const scale = Math.min(LONGEST_SIDE / Math.max(bitmap.width, bitmap.height), 1);
-  const [width, height] = [bitmap.width, bitmap.height].map((side) => Math.max(Math.round(side * scale), 1));
-  const canvas = make("canvas", { width, height });
-  const context = canvas.getContext("2d");
-  context.drawImage(bitmap, 0, 0, width, height);
-  return context.getImageData(0, 0, width, height);
+  try {
+    const scale = Math.min(LONGEST_SIDE / Math.max(bitmap.width, bitmap.height), 1);
+    const [width, height] = [bitmap.width, bitmap.height].map((side) => Math.max(Math.round(side * scale), 1));
+    const canvas = make("canvas", { width, height });
+    const context = canvas.getContext("2d");
+    context.drawImage(bitmap, 0, 0, width, height);
+    return context.getImageData(0, 0, width, height);
+  } finally {
+    bitmap.close();
+  }
 }
 
 /** The three numbers of a text, or null. */
@@ -81,7 +85,7 @@ function expectedPlanes(picture, { type, order }, table) {
 /** The section of pictures. `ask` asks the compiler, and `changed` is told the new state. */
 class ImageSection {
   constructor(root, ask, changed) {
-    Object.assign(this, { root, ask, changed, run: 0 });
+    Object.assign(this, { root, ask, changed, run: 0, taken: 0 });
   }
 
   /** True if the picture is the reader's own, which no link holds. */
@@ -89,14 +93,18 @@ class ImageSection {
     return Boolean(this.file);
   }
 
+  /** Shows the picture of a file, unless a later file is taken before it is read. */
   async take(file) {
-    try {
-      this.picture = await pictureOf(file);
-      this.file = file.name;
-    } catch {
-      this.root.querySelector("#image-verdict")?.replaceChildren(`${file.name} is no picture that this browser reads.`);
+    const number = ++this.taken;
+    const picture = await pictureOf(file).catch(() => null);
+    if (number !== this.taken) return;
+    if (!picture) {
+      // A check that is running would replace the message.
+      this.run += 1;
+      if (this.verdict) this.say("fail", `${file.name} is no picture that this browser reads.`);
       return;
     }
+    Object.assign(this, { picture, file: file.name });
     this.changed({});
   }
 

@@ -6,16 +6,17 @@ const LANGUAGES = { wgsl: "WGSL", spirv: "SPIR-V", msl: "MSL", hlsl: "HLSL", gls
 /** Makes a button that copies the result of `text`, a text or nothing, and says what it did. */
 function copyButton(label, text) {
   const button = make("button", { type: "button" }, label);
+  let clicks = 0;
   button.addEventListener("click", async () => {
     const copied = text();
     if (copied === undefined) return;
-    try {
-      await navigator.clipboard.writeText(copied);
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "The browser does not allow it";
-    }
-    setTimeout(() => (button.textContent = label), 1200);
+    const click = ++clicks;
+    const said = await navigator.clipboard.writeText(copied).then(() => "Copied", () => "The browser does not allow it");
+    button.textContent = said;
+    setTimeout(() => {
+      // The text may be of a later click, or say why nothing can be copied now.
+      if (click === clicks && button.textContent === said) button.textContent = label;
+    }, 1200);
   });
   return button;
 }

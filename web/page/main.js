@@ -22,6 +22,8 @@
   let bound;
   /** The address that was last read or written. */
   let address;
+  /** The state that was last shown again after a restart of the compiler. */
+  let again;
   const follower = new Follower();
 
   /** Reads the state from the address, or from the history if no address holds it. */
@@ -110,24 +112,24 @@
   });
 
   /** The question of the state. A target that is a number is the size that a device binds. */
-  function question(more) {
-    const size = /^\d+$/.test(state.target ?? "") ? Number(state.target) : undefined;
-    return { ...state, module: undefined, ...(size ? { target: "", maxStorageBufferBindingSize: size } : {}), ...more };
+  function question(more, of = state) {
+    const size = /^\d+$/.test(of.target ?? "") ? Number(of.target) : undefined;
+    return { ...of, module: undefined, ...(size ? { target: "", maxStorageBufferBindingSize: size } : {}), ...more };
   }
 
-  function ask(more) {
-    return compiler.ask(question(more), dropped ?? state.module ?? "");
+  function ask(more, of = state, file = dropped) {
+    return compiler.ask(question(more, of), file ?? of.module ?? "");
   }
 
-  /** Answers with the kernels of the state in another language, or with an error. */
-  async function translate(language) {
-    if (language === "js") return { text: scriptOf(state, dropped !== null) };
-    languages ??= Compiler.open("languages");
+  /** Answers with the kernels of a state in another language, or with an error. */
+  async function translate(language, of, file) {
     try {
-      return (await languages).ask(question({ language }), dropped ?? state.module ?? "");
+      if (language === "js") return { text: scriptOf(of, file !== null) };
+      languages ??= Compiler.open("languages");
+      return (await languages).ask(question({ language }, of), file ?? of.module ?? "");
     } catch (error) {
       // The next choice of a language tries again.
-      languages = null;
+      if (language !== "js") languages = null;
       return { error };
     }
   }
@@ -160,7 +162,7 @@
       follower.start(said.fields);
     }
     const inField = fields.showError(said.error);
-    fields.showParts(said.fields, Boolean(said.error));
+    fields.showParts(said.fields, said.error, (from) => !compiler.ask({ kind: "notations", from }).error);
     notations.show(state.kind, layoutsOf());
     place("whole-fault").replaceChildren(...(said.error && !inField ? faultOf("", { ...said.error, place: null }) : []));
     // While the text is no layout yet, the previous picture stays, marked as stale.
@@ -184,18 +186,20 @@
     }
     // The part below is drawn after the next frame, so that typing waits only for the visible part.
     const number = ++answered;
+    // The fields may hold half a text by then, or when a language is chosen.
+    const [shown, file] = [{ ...state }, dropped];
     const run = first.querySelector("#run");
     if (run) run.disabled = true;
     answerRoot.setAttribute("aria-busy", "true");
     requestAnimationFrame(() => setTimeout(() => {
       if (number !== answered) return;
       const open = new Set([...below.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent));
-      below.innerHTML = ask({ part: "below" }).below ?? "";
+      below.innerHTML = ask({ part: "below" }, shown, file).below ?? "";
       for (const summary of below.querySelectorAll("summary")) summary.parentElement.open = open.has(summary.textContent);
       if (said.refused) below.prepend(...refusal(said.refused, page));
       fitHeadings(below);
       markStrides(below);
-      addTools(below, state.language, translate, (language) => {
+      addTools(below, state.language, (language) => translate(language, shown, file), (language) => {
         state.language = language === "wgsl" ? "" : language;
         writeAddress();
       });
@@ -265,8 +269,7 @@
       // The reader's own text is kept in fields of the same name.
       const kept = Object.keys(first).filter((field) => field in state && (field !== "module" || state.kind === kind));
       const to = { kind, ...first, ...Object.fromEntries(kept.map((field) => [field, state[field]])) };
-      // A relayout is of one array: the second layout starts as an order that suits the first one.
-      if (kind === "relayout" && state.kind === "layout") to.to = turned(state.from) ?? to.to;
+      if (kind !== state.kind && state.from !== undefined) Object.assign(to, suited(kind, state.from));
       return { name, href: hashOf(to), isCurrent: kind === state.kind && !state.step };
     });
     links.unshift({ name: "Guide", href: hashOf(stateOfStep(0)), isCurrent: Boolean(state.step) });
@@ -280,10 +283,22 @@
     });
   }
 
-  /** The same array in the reverse order of dimensions, or null if its layout has no parts. */
-  function turned(from) {
-    const parts = compiler?.ask({ kind: "notations", from }).fields?.from;
-    return parts ? notationOf({ ...resized(parts, parts.dimensions, parts.type), tiles: "", padded: [], order: parts.dimensions.map((_, d) => String(d)) }) : null;
+  /** The first texts of a kind that suit the rank and the extents of the layout `from`. */
+  function suited(kind, from) {
+    if (!compiler || !["relayout", "slice"].includes(kind)) return {};
+    const parts = compiler.ask({ kind: "notations", from }).fields?.from;
+    const extents = parts?.dimensions ?? JSON.parse(compiler.ask({ kind: "layout", from }).data ?? "{}").source?.sizes;
+    if (!extents) return {};
+    if (kind === "relayout") {
+      // A relayout is of one array: the second layout starts in the reverse order of dimensions.
+      const order = extents.map((_, d) => String(d));
+      const { type, dimensions, bits } = parts ?? {};
+      return { to: parts ? notationOf({ type, dimensions, bits, order, tiles: "", padded: [] }) : `{${order}}` };
+    }
+    // The slice leaves out the first element of every row.
+    const offsets = extents.map((extent, d) => (d === extents.length - 1 && Number(extent) > 1 ? 1 : 0));
+    const sizes = extents.map((extent, d) => String(BigInt(extent) - BigInt(offsets[d])));
+    return { offsets: String(offsets), sizes: String(sizes), strides: String(extents.map(() => 1)), to: "" };
   }
 
   function render() {
@@ -310,9 +325,21 @@
     if (isExercise(state)) place("notations").hidden = true;
   }
 
+  /** Shows the state again after the compiler's restart, once: a state may panic every time. */
+  function answerAgain() {
+    const now = JSON.stringify({ ...state, at: undefined });
+    if (now === again) {
+      place("whole-fault").replaceChildren(...faultOf("", { message: compiler.reason, place: null }));
+      return;
+    }
+    again = now;
+    render();
+  }
+
   addEventListener("popstate", () => {
     clearTimeout(waiting);
     readAddress();
+    fields.forget();
     render();
   });
   // The text may have changed since the links were made, so they are made again before a click.
@@ -329,7 +356,7 @@
   place("link").append(linkButton);
   const loaded = Compiler.open("stridec").then((opened) => {
     compiler = opened;
-    compiler.restarted = render;
+    compiler.restarted = answerAgain;
     place("loading").remove();
     targets = compiler.ask({ kind: "targets" }).names;
     // The comparison with a copy uses stridec's own kernel for the copy.

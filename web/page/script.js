@@ -4,7 +4,14 @@
 const asString = (text) => JSON.stringify(text);
 /** A text of several lines as a template literal. */
 const asTemplate = (text) => `\`${text.replace(/[\\`]|\$\{/g, "\\$&")}\``;
-const asNumbers = (text) => `[${text.split(",").map((number) => number.trim()).filter(Boolean).join(", ")}]`;
+
+/** A list of integers as an array. Throws an error for any other text. */
+function asNumbers(text) {
+  const numbers = text.split(",").map((number) => number.trim()).filter(Boolean);
+  const wrong = numbers.find((number) => !/^[-+]?\d+$/.test(number));
+  if (wrong !== undefined) throw new Error(`expected integers with commas between them, got \`${wrong}\``);
+  return `[${numbers.map(BigInt).join(", ")}]`;
+}
 
 /** The lines for a state. `isBinary` is true if its module is a file that is no text. */
 function scriptOf(state, isBinary) {

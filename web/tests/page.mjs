@@ -722,6 +722,77 @@ const steps = {
     assert.equal(await text(page, "#whole-fault"), "");
   },
 
+  async "a type that follows keeps strides, offset and element size"(page) {
+    for (const [from, to, type, followed] of [
+      ["f32[4,6]{1,0}", "f32[4,6] strided<[8,1], offset: 2>", "bf16", "bf16[4,6] strided<[8,1], offset: 2>"],
+      ["s4[4,6]{1,0:E(4)}", "s4[4,6]{0,1:E(4)}", "u4", "u4[4,6]{0,1:E(4)}"],
+      ["f32[4,6]{1,0}", "torch:f32[4, 6][6, 1]", "bf16", "torch:f32[4, 6][6, 1]"],
+    ]) {
+      await go(page, `#relayout?${new URLSearchParams({ from, to })}`);
+      await page.select('.field-from [data-control="type"]', type);
+      assert.equal(await value(page, "to"), followed);
+    }
+    // Strides do not apply to other extents.
+    await go(page, `#relayout?${new URLSearchParams({ from: "f32[4,6]", to: "f32[4,6] strided<[0,1]>" })}`);
+    await paste(page, "from", "f32[5,6]");
+    assert.equal(await value(page, "to"), "f32[4,6] strided<[0,1]>");
+  },
+
+  async "the tabs suit a layout of any notation"(page) {
+    for (const from of ["f32[2,3]{0,1}", "cute:(2,(2,2)):(1,(2,4))", "torch:f32[4, 6][6, 1]", "f32[3,4,5]{2,1,0:T(2,2)}"]) {
+      for (const name of ["Relayout", "Slice"]) {
+        await go(page, `#layout?${new URLSearchParams({ from })}`);
+        const links = await page.$$eval("#kinds a", (all) => all.map((link) => [link.textContent, link.getAttribute("href")]));
+        await go(page, links.find(([text]) => text === name)[1]);
+        assert.equal(await value(page, "from"), from);
+        assert.equal(await page.$$eval(".fault", (all) => all.map((fault) => fault.textContent).join("")), "", `${name} of ${from}`);
+      }
+    }
+  },
+
+  async "the lines of a stale answer are of the answer"(page) {
+    await go(page, "#slice?from=f32[8,12]{1,0}&offsets=0,1&sizes=8,11&strides=-2,3&to=");
+    await paste(page, "sizes", "8,alert(1)");
+    await page.click(".tabs [value=js]");
+    await page.waitForFunction(() => document.querySelector("pre.translated").textContent.includes("sizes: [8, 11]"));
+    assert.match(await page.evaluate(() => { try { return asNumbers("8,alert(1)"); } catch (error) { return error.message; } }), /expected integers/);
+    await page.click(".tabs [value=wgsl]");
+  },
+
+  async "a panic at every question ends in a message"(page) {
+    await go(page, "#layout?from=f32[3,3]{1,0}");
+    await page.evaluate(() => {
+      globalThis.starts = 0;
+      globalThis.kept = [Compiler.prototype.ask, Compiler.prototype.start];
+      Compiler.prototype.ask = function (...given) {
+        if (this.exports) this.exports = { ...this.exports, show: () => { throw new Error("unreachable"); } };
+        return kept[0].apply(this, given);
+      };
+      Compiler.prototype.start = function () {
+        globalThis.starts += 1;
+        return kept[1].call(this);
+      };
+    });
+    // The second text comes before the new instance has started, so that it is shown again.
+    await page.evaluate(() => {
+      const input = document.getElementById("field-from");
+      for (const given of ["f32[2,4]{1,0}", "f32[2,5]{1,0}"]) {
+        input.value = given;
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+    });
+    await new Promise((done) => setTimeout(done, 500));
+    assert((await page.evaluate(() => starts)) <= 3);
+    assert.match(await text(page, "#whole-fault"), /a defect of stridec: unreachable/);
+    await page.evaluate(() => { Compiler.prototype.start = () => Promise.reject(new Error("no memory")); });
+    await paste(page, "from", "f32[2,6]{1,0}");
+    await page.waitForFunction(() => /does not start again: no memory/.test(document.getElementById("whole-fault").textContent));
+    opening += 1;
+    await page.reload();
+    await page.waitForSelector("body[data-ready]");
+    opening -= 1;
+  },
+
   async "a step that does not exist is none"(page) {
     for (const state of ["#layout?from=f32[2,3]{1,0}&step=99", "#layout?from=f32[2,3]{1,0}&step=0", "#layout?from=f32[2,3]{1,0}&step=x", "#relayout?step=3"]) {
       await go(page, state);
