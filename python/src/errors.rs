@@ -47,11 +47,16 @@ pub(crate) fn about(argument: &str, error: impl Into<Error>) -> PyErr {
 pub(crate) fn at(argument: &str, error: impl Into<Error>) -> PyErr {
     let error = error.into();
     let message = error.to_string();
-    if message.starts_with(argument) {
+    if names(&message, argument) {
         return about(argument, error);
     }
     let field = field(&error).or_else(|| Some(argument.to_owned()));
     exception(error.kind(), format!("{argument}: {message}"), field, None)
+}
+
+/// Returns true if a message is about a field, or a part of it: if the whole name comes first.
+pub(crate) fn names(message: &str, field: &str) -> bool {
+    message.strip_prefix(field).is_some_and(|rest| rest.starts_with(['.', '[', ':', ' ']))
 }
 
 /// Returns the exception for an error of the library in an argument. The error's own field is part

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pyo3::{intern, prelude::*, types::PyTuple};
+use pyo3::{exceptions::PyMemoryError, intern, prelude::*, types::PyTuple};
 use stridec::{Operation, Tensor, shape::Shape as XlaShape, stride::StrideDescriptor};
 
 use crate::{
@@ -24,10 +24,24 @@ pub(crate) fn image<'a>(
     }
     let to = Tensor::try_from(shape.clone()).map_err(raised)?;
     let operation = Operation::relayout(array.tensor()?, to).map_err(raised)?;
-    let mut image = vec![0; usize::try_from(layout.image_bytes())?];
+    let mut image = zeroed(layout.image_bytes())?;
     let source = array.bytes()?;
     py.detach(|| Device::Host.copy(&operation, source, &mut image)).map_err(raised)?;
     Ok(Cow::Owned(image))
+}
+
+/// Returns zeroed memory, or the exception `MemoryError` if there is not enough.
+fn zeroed(bytes: u64) -> PyResult<Vec<u8>> {
+    let length = usize::try_from(bytes)?;
+    let mut image = Vec::new();
+    image.try_reserve_exact(length).map_err(|_| out_of_memory(bytes))?;
+    image.resize(length, 0);
+    Ok(image)
+}
+
+/// Returns the exception for memory that cannot be allocated.
+pub(crate) fn out_of_memory(bytes: u64) -> PyErr {
+    PyMemoryError::new_err(format!("expected memory of {bytes} bytes, got none"))
 }
 
 /// Returns the memory of a shape as an array with the dimensions of the shape. This is a view if

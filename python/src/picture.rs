@@ -14,6 +14,8 @@ use crate::{
 const COLUMNS: usize = 80;
 /// The maximum size of an output in a notebook, in bytes.
 const MOST_BYTES: usize = 300_000;
+/// The maximum size of the text in an output beside its pictures, in bytes.
+const MOST_TEXT_BYTES: usize = 10_000;
 
 /// Returns a drawing without colours, which are for terminals only.
 pub(crate) fn plain(drawing: &str) -> String {
@@ -33,7 +35,7 @@ fn notebook(svg: Option<String>, page: Option<String>) -> Option<String> {
     }
     let page = page.map(|page| escaped(&page));
     let below = match page {
-        Some(page) if svg.len() + page.len() < MOST_BYTES - 1000 => format!(
+        Some(page) if svg.len() + page.len() < MOST_BYTES - MOST_TEXT_BYTES - 1000 => format!(
             "<details><summary>Explore</summary><iframe sandbox=\"allow-scripts\" \
              style=\"width:100%;height:640px;border:0\" srcdoc=\"{page}\"></iframe></details>"
         ),
@@ -73,10 +75,16 @@ pub(crate) trait Drawn {
 }
 
 /// Returns a dictionary with the available forms of a drawing, by media type. The SVG document is
-/// left out if all forms together would be too large.
+/// left out if all forms together would be too large, and a long text is cut.
 pub(crate) fn bundle<'py>(py: Python<'py>, drawn: &impl Drawn) -> PyResult<Bound<'py, PyDict>> {
     let bundle = PyDict::new(py);
-    let (text, html) = (drawn.name(py), drawn.html(py));
+    let (mut text, html) = (drawn.name(py), drawn.html(py));
+    if text.len() > MOST_TEXT_BYTES {
+        let fits = |end: &usize| text.is_char_boundary(*end);
+        let end = (0..=MOST_TEXT_BYTES - '…'.len_utf8()).rfind(fits).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
     let size = html.as_ref().map_or(0, String::len) + text.len();
     let svg = drawn.svg(py).filter(|svg| svg.len() + size <= MOST_BYTES);
     bundle.set_item("text/plain", text)?;

@@ -8,44 +8,32 @@ use stridec::sharding::{Region, Sharding as Parsed};
 use crate::{
     errors::{inside, invalid, unsupported},
     numbers::{numbers, shown},
+    sharding::MOST_RANGES,
 };
 
 /// Returns the sharding of torch's placements, an entry for each dimension of the mesh. Each
-/// `Shard` divides the part that the entries before it leave, as `torch.chunk` does.
+/// `Shard` divides the part that the entries before it leave, as `torch.chunk` does. `fields` are
+/// the names of the mesh and of the placements in messages.
 pub(crate) fn of_placements(
     shape: &[u64],
     mesh: &Bound<'_, PyAny>,
     placements: &Bound<'_, PyAny>,
-    argument: &str,
+    fields: [&str; 2],
 ) -> PyResult<Parsed> {
-    let (extents, ranks) = match mesh.getattr_opt("mesh")? {
-        Some(ranks) => {
-            let flat = ranks
-                .call_method0("flatten")
-                .and_then(|flat| flat.call_method0("tolist")?.extract::<Vec<u64>>());
-            let flat =
-                flat.map_err(|_| invalid("mesh.mesh", "a tensor of ranks", shown(&ranks)))?;
-            (numbers(&ranks.getattr("shape")?, "mesh.shape")?, flat)
-        }
-        None => {
-            let extents: Vec<u64> = numbers(mesh, "mesh")?;
-            let count = extents.iter().try_fold(1_u64, |count, &extent| count.checked_mul(extent));
-            let count = count.filter(|&count| count <= stridec::reshard::MAX_DEVICES);
-            let count =
-                count.ok_or_else(|| invalid("mesh", "at most 2^24 devices", shown(mesh)))?;
-            (extents, (0..count).collect())
-        }
-    };
+    let [of_mesh, argument] = fields;
+    let (extents, ranks) = ranks_of(mesh, shape.len(), of_mesh)?;
     let mut divided = Vec::new();
     let expected = "a sequence with a placement for each dimension of the mesh";
     let broken = |_| invalid(argument, expected, shown(placements));
-    for placement in placements.try_iter().map_err(broken)? {
+    // An iterator that has no end is not read further than is needed.
+    for placement in placements.try_iter().map_err(broken)?.take(extents.len() + 1) {
         divided.push(sharded(&placement?, shape.len(), argument)?);
     }
-    if divided.len() != extents.len() || ranks.iter().collect::<BTreeSet<_>>().len() != ranks.len()
-    {
+    if divided.len() != extents.len() {
         let expected = format!("{} placements, one for each dimension of the mesh", extents.len());
-        return Err(invalid(argument, &expected, divided.len()));
+        let more = divided.len() > extents.len();
+        let given = if more { "more".to_owned() } else { divided.len().to_string() };
+        return Err(invalid(argument, &expected, given));
     }
     let region = |place: u64| {
         let mut part: Vec<(u64, u64)> = shape.iter().map(|&extent| (0, extent)).collect();
@@ -68,6 +56,39 @@ pub(crate) fn of_placements(
     };
     let parts = (0_u64..).zip(&ranks).filter_map(|(place, &rank)| Some((rank, region(place)?)));
     Parsed::regions(parts).map_err(|error| inside(argument, error))
+}
+
+/// Returns the extents of a mesh, and the rank at each of its places. The parts of an array of
+/// `rank` dimensions on so many devices must not be too many to be listed.
+fn ranks_of(mesh: &Bound<'_, PyAny>, rank: usize, field: &str) -> PyResult<(Vec<u64>, Vec<u64>)> {
+    let tensor = mesh.getattr_opt("mesh")?;
+    let extents: Vec<u64> = match &tensor {
+        Some(ranks) => numbers(&ranks.getattr("shape")?, &format!("{field}.shape"))?,
+        None => numbers(mesh, field)?,
+    };
+    let count = extents.iter().fold(1_u64, |count, &extent| count.saturating_mul(extent));
+    if count == 0 {
+        return Err(invalid(field, "at least one device", format!("{extents:?}")));
+    }
+    if count.saturating_mul(rank.max(1) as u64) > MOST_RANGES {
+        let expected = format!("at most {MOST_RANGES} ranges in all");
+        return Err(unsupported(field, &expected, format!("{count} devices")));
+    }
+    let Some(tensor) = tensor else { return Ok((extents, (0..count).collect())) };
+    let field = format!("{field}.mesh");
+    let flat = tensor
+        .call_method0("flatten")
+        .and_then(|flat| flat.call_method0("tolist")?.extract::<Vec<u64>>());
+    let ranks = flat.map_err(|_| invalid(&field, "a tensor of ranks", shown(&tensor)))?;
+    if ranks.len() as u64 != count {
+        let expected = format!("{count} ranks, the product of its extents");
+        return Err(invalid(&field, &expected, ranks.len()));
+    }
+    let mut seen = BTreeSet::new();
+    match ranks.iter().find(|&&rank| !seen.insert(rank)) {
+        Some(rank) => Err(invalid(&field, "each rank once", format!("{rank} twice"))),
+        None => Ok((extents, ranks)),
+    }
 }
 
 /// Returns the dimension that a placement divides, or `None` if it replicates.

@@ -363,26 +363,13 @@ impl Program {
         py: Python<'py>,
     ) -> PyResult<(
         Bound<'py, PyAny>,
-        (
-            Bound<'py, PyBytes>,
-            Option<Bound<'py, PyBytes>>,
-            String,
-            String,
-            Option<(Py<PyAny>, Py<PyAny>, Option<Vec<usize>>)>,
-        ),
+        (Bound<'py, PyBytes>, String, String, Option<(Py<PyAny>, Py<PyAny>, Option<Vec<usize>>)>),
     )> {
         let module = PyBytes::new(py, &self.module.encode());
-        let compiled = match self.compiled.get() {
-            None => None,
-            Some(compiled) => {
-                let bytes = py.detach(|| compiled.encode()).map_err(raised)?;
-                Some(PyBytes::new(py, &bytes))
-            }
-        };
         let call = self.call.as_ref().map(|call| call.saved(py));
         let restored = PyType::new::<Self>(py).getattr("_restored")?;
         let (target, device) = (self.target.to_json(), self.device.name());
-        Ok((restored, (module, compiled, target, device, call)))
+        Ok((restored, (module, target, device, call)))
     }
 
     #[classmethod]
@@ -392,7 +379,6 @@ impl Program {
         _class: &Bound<'_, PyType>,
         py: Python<'_>,
         module: &[u8],
-        compiled: Option<&[u8]>,
         target: &str,
         device: &str,
         call: Option<(Py<PyAny>, Py<PyAny>, Option<Vec<usize>>)>,
@@ -400,10 +386,9 @@ impl Program {
         let target = Target::from_json(target).map_err(|error| at("target", error))?;
         let module = Module::decode(module).map_err(|error| at("module", error))?;
         let lowered = py.detach(|| Lowered::lower(&module)).map_err(|error| at("module", error))?;
-        // The kernels are compiled and proved again.
-        let compiled = compiled.map(|bytes| py.detach(|| Lowered::decode(bytes))).transpose();
-        let compiled = compiled.map_err(|error| at("compiled", error))?;
-        let compiled = compiled.map_or_else(OnceLock::new, OnceLock::from);
+        // The kernels are compiled again when they are asked for, so that they are always those of
+        // the module.
+        let compiled = OnceLock::new();
         let (call, device) = (call.map(Call::restored), Device::of(device)?);
         Ok(Self { module, lowered, target, compiled, call, device })
     }

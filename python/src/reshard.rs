@@ -8,7 +8,11 @@ use pyo3::{
 };
 use stridec::{
     explain::ReshardPicture,
-    reshard::{ReshardPlan as Planned, Shards, Transfer as Moved, plan, rank_plan, simulate},
+    host::HostError,
+    reshard::{
+        MAX_DEVICES, ReshardError, ReshardPlan as Planned, Shards, Transfer as Moved, plan,
+        rank_plan, simulate,
+    },
     shape::Shape as XlaShape,
     sharding::{Placement, Region},
     stride::StrideDescriptor,
@@ -16,9 +20,9 @@ use stridec::{
 
 use crate::{
     array::{HostArray, Room, numpy},
-    errors::{invalid, raised, renamed, unsupported},
+    errors::{invalid, names, raised, renamed, unsupported},
     library::Library,
-    logical::{image, logical},
+    logical::{image, logical, out_of_memory},
     numbers::{self, shown},
     picture::{self, Drawn},
     shape::Shape,
@@ -280,12 +284,7 @@ impl ReshardPlan {
             shape.map(with_layout).transpose()
         };
         let by_device = arrays.cast::<PyMapping>().is_ok();
-        let given = given_shards(arrays, by_device)?;
-        if let Some((device, _)) = given.iter().find(|(device, _)| from.region(**device).is_none())
-        {
-            let name = format!("arrays[{device}]");
-            return Err(invalid(&name, "shards of the devices that have a part", "another one"));
-        }
+        let given = given_shards(arrays, by_device, from)?;
         let mut sources = BTreeMap::new();
         for (device, _) in from.regions() {
             let name = format!("arrays[{device}]");
@@ -312,7 +311,10 @@ impl ReshardPlan {
         let images = images.iter().map(|(device, image)| (*device, &**image)).collect();
         let moved =
             py.detach(|| simulate(plan.shape(), (from, &shards), (to, &shards), None, &images));
-        let moved = moved.map_err(raised)?;
+        let moved = moved.map_err(|error| match error {
+            ReshardError::Host(HostError::Memory { bytes }) => out_of_memory(bytes as u64),
+            error => raised(error),
+        })?;
         let library = Library::of(given.values());
         let results = PyDict::new(py);
         for (device, bytes) in moved {
@@ -440,13 +442,20 @@ pub(crate) fn reshard(
     let destination = Sharding::of(destination, "destination")?;
     source.check_count(devices, "source")?;
     destination.check_count(devices, "destination")?;
+    match devices {
+        Some(0) => return Err(invalid("devices", "at least one device", 0)),
+        Some(count) if count > MAX_DEVICES => {
+            return Err(unsupported("devices", &format!("at most {MAX_DEVICES} devices"), count));
+        }
+        _ => {}
+    }
     let own = [source.members()?, destination.members()?];
     let given = devices.map(Devices::numbered);
     let from = source.place(&shape, given.as_ref().or(own[1].as_ref()), "source")?;
     let to = destination.place(&shape, given.as_ref().or(own[0].as_ref()), "destination")?;
     let planned = py.detach(|| plan(&shape, &from, &to)).map_err(|error| {
         let sides = [("from", "source"), ("to", "destination")];
-        let side = sides.into_iter().find(|(name, _)| error.to_string().starts_with(name));
+        let side = sides.into_iter().find(|(name, _)| names(&error.to_string(), name));
         match side {
             Some((name, argument)) => renamed(error, name, argument),
             None => raised(error),
@@ -455,15 +464,21 @@ pub(crate) fn reshard(
     Ok(ReshardPlan { planned, source, destination, devices })
 }
 
-/// Returns the shards in the argument of `simulate`. Those that are None are left out.
+/// Returns the shards in the argument of `simulate`. Those that are None are left out. The argument
+/// is not read past the first shard that is not of `placement`.
 fn given_shards<'py>(
     arrays: &Bound<'py, PyAny>,
     by_device: bool,
+    placement: &Placement,
 ) -> PyResult<BTreeMap<u64, Bound<'py, PyAny>>> {
     let expected = "a sequence with the shard of each device, or a dictionary by device";
     let refused = || invalid("arrays", expected, shown(arrays));
     let mut given = BTreeMap::new();
     for (number, item) in (0_u64..).zip(arrays.try_iter().map_err(|_| refused())?) {
+        if number > MAX_DEVICES {
+            let expected = format!("at most {MAX_DEVICES} shards");
+            return Err(invalid("arrays", &expected, "more"));
+        }
         let (device, array) = if by_device {
             let device = item?;
             let number = numbers::number(&device, "arrays (a device)")?;
@@ -471,9 +486,14 @@ fn given_shards<'py>(
         } else {
             (number, item?)
         };
-        if !array.is_none() {
-            given.insert(device, array);
+        if array.is_none() {
+            continue;
         }
+        if placement.region(device).is_none() {
+            let name = format!("arrays[{device}]");
+            return Err(invalid(&name, "shards of the devices that have a part", "another one"));
+        }
+        given.insert(device, array);
     }
     Ok(given)
 }

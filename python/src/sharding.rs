@@ -9,7 +9,7 @@ use std::{
 use pyo3::{
     intern,
     prelude::*,
-    types::{PyDict, PyString, PyTuple, PyType},
+    types::{PyDict, PyList, PyString, PyTuple, PyType},
 };
 use stridec::{
     shape::Shape as XlaShape,
@@ -23,8 +23,8 @@ use crate::{
     placements::of_placements,
 };
 
-/// The maximum number of ranges that a result in Python lists.
-const MOST_RANGES: u64 = 1 << 22;
+/// The maximum number of ranges in all parts of a sharding that Python lists or gives.
+pub(crate) const MOST_RANGES: u64 = 1 << 22;
 /// The maximum number of objects that are asked for their `sharding` in turn.
 const MOST_NESTED: usize = 8;
 
@@ -36,7 +36,8 @@ const MOST_NESTED: usize = 8;
 /// framework: ids in JAX, ranks in torch.
 ///
 /// The text of a `NamedSharding` with devices does not give their order, so the object is needed.
-/// Shardings are equal if they divide every array in the same way.
+/// Equal shardings divide every array in the same way. They are compared by their tiles and by their
+/// lists of devices, so two that list devices differently may be unequal all the same.
 ///
 /// >>> import stridec
 /// >>> rows = stridec.Sharding("{devices=[2,1]<=[2]}")
@@ -149,7 +150,9 @@ impl Sharding {
         } else if given.hasattr("placements")? && given.hasattr("device_mesh")? {
             let mesh = given.getattr("device_mesh")?;
             let shape = numbers(&given.getattr("shape")?, &format!("{argument}.shape"))?;
-            Form::Parts(of_placements(&shape, &mesh, &given.getattr("placements")?, argument)?)
+            let fields = [format!("{argument}.device_mesh"), format!("{argument}.placements")];
+            let fields = [&*fields[0], &*fields[1]];
+            Form::Parts(of_placements(&shape, &mesh, &given.getattr("placements")?, fields)?)
         } else if given.hasattr("spec")? && given.hasattr("mesh")? {
             return of_named(given, argument).map(Some);
         } else if let Some(text) = given.getattr_opt(intern!(py, "_hlo_sharding"))? {
@@ -192,7 +195,8 @@ impl Sharding {
         }
     }
 
-    /// Returns a value that is equal for shardings that divide every array in the same way.
+    /// Returns the value by which shardings are compared: tiles and devices. Shardings of equal
+    /// values divide every array in the same way.
     fn meaning(&self) -> (bool, Option<Parsed>, Option<u64>, Option<&[u64]>) {
         let parsed = self.of_rank(0).ok().map(Cow::into_owned);
         let count = parsed.as_ref().and_then(Parsed::devices);
@@ -288,7 +292,7 @@ impl Sharding {
         placements: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let shape = numbers(shape, "shape")?;
-        let parts = of_placements(&shape, mesh, placements, "placements")?;
+        let parts = of_placements(&shape, mesh, placements, ["mesh", "placements"])?;
         Ok(Self { form: Form::Parts(parts), ids: None })
     }
 
@@ -332,10 +336,10 @@ impl Sharding {
         let shape = xla_shape(shape, "shape")?;
         let devices = devices.map(Devices::numbered);
         let placement = self.place(&shape, devices.as_ref(), "source")?;
-        few_ranges(placement.owner_count().saturating_mul(shape.rank() as u64))?;
+        few_ranges(placement.owner_count().saturating_mul(shape.rank().max(1) as u64))?;
         let (regions, mut count) = (PyDict::new(py), 0);
         for (device, region) in placement.regions() {
-            count += region.dimensions().map(|ranges| ranges.len() as u64).sum::<u64>();
+            count += region.dimensions().map(|ranges| ranges.len() as u64).sum::<u64>().max(1);
             few_ranges(count)?;
             regions.set_item(device, ranges(py, &region)?)?;
         }
@@ -584,12 +588,13 @@ fn of_parts(parts: &Bound<'_, PyDict>, argument: &str) -> PyResult<Parsed> {
     parsed.map_err(|error| renamed(error, "boxes", argument))
 }
 
-/// Returns nested sequences of whole numbers as JSON, or `None` for any other object.
+/// Returns nested lists and tuples of whole numbers as JSON, or `None` for any other object. Other
+/// iterables are refused because they may have no end.
 fn json(given: &Bound<'_, PyAny>, depth: usize) -> Option<String> {
     if let Ok(number) = given.extract::<u64>() {
         return Some(number.to_string());
     }
-    if depth == 0 || given.is_instance_of::<PyString>() {
+    if depth == 0 || !(given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>()) {
         return None;
     }
     let inner = given.try_iter().ok()?.map(|inner| json(&inner.ok()?, depth - 1));

@@ -610,7 +610,7 @@ class ReshardPlan:
         place of a device without a shard has None.
         """
     @overload
-    def simulate(self, arrays: Sequence[_Array], /) -> list[Any]: ...
+    def simulate(self, arrays: Sequence[_Array | None], /) -> list[Any]: ...
     def draw(self, columns: int = 80) -> str:
         """Returns a drawing of both shardings and of the bytes between devices, as text."""
     def save(self, path: str | PathLike[str], /) -> None:

@@ -16,6 +16,12 @@ pub enum HostError {
         /// The size of the tensor in memory, with padding, in bytes.
         expected: u64,
     },
+    /// There is not enough memory for a buffer that the copy needs.
+    #[error("expected memory for a buffer of {bytes} bytes, got none")]
+    Memory {
+        /// The size of the buffer, in bytes.
+        bytes: usize,
+    },
 }
 
 impl HostError {
@@ -24,6 +30,7 @@ impl HostError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Length { .. } => ErrorKind::Invalid,
+            Self::Memory { .. } => ErrorKind::Failed,
         }
     }
 }

@@ -141,11 +141,11 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// Returns an error if `source` is not the memory of the device's source shard, or if a layout
-    /// cannot be expressed with strides.
+    /// Returns an error if `source` is not the memory of the device's source shard, if a layout
+    /// cannot be expressed with strides, or if there is not enough memory.
     pub fn begin(&self, source: &[u8]) -> Result<Option<Vec<u8>>, ReshardError> {
         let Some(bytes) = self.destination_bytes() else { return Ok(None) };
-        let mut image = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        let mut image = zeroed(usize::try_from(bytes).unwrap_or(usize::MAX))?;
         self.pad(&mut image)?;
         self.copy(source, &mut image)?;
         Ok(Some(image))
@@ -314,7 +314,7 @@ impl Member {
         engine: &mut E,
     ) -> Result<(), RunError<E::Error>> {
         let Some(first) = round.sends.first() else { return Ok(()) };
-        let mut message = vec![0; self.sent_bytes(round)];
+        let mut message = zeroed(self.sent_bytes(round))?;
         self.pack(round, source, &mut message)?;
         engine.send(first.to, message).map_err(RunError::Engine)
     }
@@ -333,7 +333,7 @@ impl Member {
         engine: &mut E,
     ) -> Result<(), RunError<E::Error>> {
         let Some(first) = round.receives.first() else { return Ok(()) };
-        let mut message = vec![0; self.received_bytes(round)];
+        let mut message = zeroed(self.received_bytes(round))?;
         engine.receive(first.from, &mut message).map_err(RunError::Engine)?;
         Ok(self.unpack(round, &message, destination)?)
     }
@@ -379,6 +379,14 @@ impl Member {
             _ => Ok(None),
         }
     }
+}
+
+/// Returns zeroed memory for a shard or a message. Does not abort if there is not enough.
+fn zeroed(bytes: usize) -> Result<Vec<u8>, ReshardError> {
+    let mut image = Vec::new();
+    image.try_reserve_exact(bytes).map_err(|_| HostError::Memory { bytes })?;
+    image.resize(bytes, 0);
+    Ok(image)
 }
 
 /// Reorders the dimensions of a region. If `to_memory` is true, the result has them in memory

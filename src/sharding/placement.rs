@@ -183,7 +183,7 @@ impl Placement {
 
     /// Returns the devices that may have a part, in ascending order. The time does not depend on
     /// the numbers of the devices.
-    fn owners(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn owners(&self) -> impl Iterator<Item = u64> + '_ {
         let (range, listed) = match &self.holders {
             Owners::Grid { .. } => (0..self.devices, None),
             Owners::One(device) => (*device..device + 1, None),
