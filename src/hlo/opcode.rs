@@ -1,39 +1,41 @@
-//! [`Opcode`]: an operation with its attributes, such as the dimensions of a transpose.
+//! An [`Opcode`] is the operation of an instruction together with its attributes, such as the
+//! permutation of a transpose.
 
 use super::{Literal, opcode_names::OPCODES};
 
-/// The operation of an instruction, with its attributes. The attributes have their names from XLA.
-/// An attribute `computation` is an index into
+/// The operation of an instruction, with its attributes. The attributes have the names that XLA
+/// gives them. An attribute called `computation` is an index into
 /// [`Module::computations`](super::Module::computations).
 ///
-/// An opcode is not checked when it is created. [`Builder`](super::Builder) and the readers check
-/// it when it becomes an instruction.
+/// An opcode is not checked when it is created, because its rules depend on the operands.
+/// [`Builder`](super::Builder) and the readers check it when it becomes part of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opcode {
-    /// The value of a parameter, which the caller passes.
+    /// An argument that the caller of the computation passes.
     Parameter {
         /// The index of the parameter, from 0.
         number: usize,
     },
-    /// A value that is stored in the module.
+    /// A value that the module contains.
     Constant(Box<Literal>),
-    /// An array in which each element is its own index along a dimension, as a number of the
-    /// result's type.
+    /// An array in which each element is its own index along a dimension, converted to the element
+    /// type of the result.
     Iota {
         /// The dimension along which the elements count upwards.
         dimension: usize,
     },
     /// A copy of the operand, possibly in another layout.
     Copy,
-    /// The memory of the operand, interpreted with the type, the extents and the layout of the
-    /// result. If elements of the two types have different widths, only the bytes are preserved.
+    /// The stored bytes of the operand, interpreted with the type, the extents and the layout of
+    /// the result. Both shapes must take the same number of bytes.
     Bitcast,
-    /// The bits of the operand, interpreted as another type. If that type is narrower, the result
-    /// has an additional minor-most dimension. If it is wider, the minor-most dimension is removed.
+    /// The bits of the operand, interpreted as another element type. If that type is narrower, the
+    /// result has an additional minor-most dimension, which runs over the parts of an element:
+    /// `f32[2,3]` becomes `u8[2,3,4]`. If it is wider, the minor-most dimension is removed.
     BitcastConvert,
-    /// The elements of the operand with other extents. Elements keep their order, which is the
-    /// row-major order of their indices, so layouts have no effect.
+    /// The elements of the operand with other extents. Elements keep their place in the row-major
+    /// order of indices, so layouts have no effect.
     Reshape,
     /// The elements of the operand, converted to another type.
     Convert,
@@ -70,31 +72,32 @@ pub enum Opcode {
         /// The dimension along which the operands are joined.
         dimension: usize,
     },
-    /// A slice whose start is known only at run time. The start is given by operands: one vector,
-    /// or one scalar for each dimension. It is clamped so that the slice is inside the operand.
+    /// A slice of the first operand, whose start is known only at run time. The start is given by
+    /// the other operands: one vector, or one scalar for each dimension. It is clamped so that the
+    /// whole slice is inside the operand.
     DynamicSlice {
-        /// The extents of the slice.
+        /// The extent of the slice along each dimension.
         sizes: Vec<u64>,
     },
     /// The first operand, in which a slice is replaced by the second operand. The other operands
-    /// are the start of the slice, as in [`DynamicSlice`](Self::DynamicSlice).
+    /// are the start of the slice, which is clamped as in [`DynamicSlice`](Self::DynamicSlice).
     DynamicUpdateSlice,
-    /// Slices of the first operand, whose starts are in the second operand.
+    /// Slices of the first operand, which start at the indices in the second operand.
     Gather(Box<Gather>),
-    /// One or several arrays, in which windows are combined with updates. The operands are the
-    /// arrays, then the starts of the windows, and then one array of updates for each array. The
-    /// result for several arrays is a tuple.
+    /// One or several arrays, in which some elements are combined with updates. The operands are
+    /// the arrays, then an array with the indices at which windows of updates start, and then the
+    /// updates for each array. If there are several arrays, the result is a tuple.
     Scatter(Box<Scatter>),
-    /// The operands, sorted along a dimension. All operands are reordered in the same way. The
-    /// result for several operands is a tuple.
+    /// The operands, sorted along a dimension. Several operands are reordered in the same way, and
+    /// the result is a tuple of them.
     Sort {
         /// The dimension along which elements are sorted.
         dimension: usize,
         /// True if equal elements keep their order.
         is_stable: bool,
-        /// The computation that compares elements. It returns true if one element must be before
-        /// another. Its parameters are pairs: the two elements of the first operand, then those of
-        /// the second operand, and so on.
+        /// The computation that compares elements. It returns true if its first element must
+        /// precede its second one. If there are several operands, it has two parameters for each:
+        /// the two elements of the first operand, then those of the second operand, and so on.
         computation: usize,
     },
     /// The extent of the operand along a dimension.
@@ -102,10 +105,11 @@ pub enum Opcode {
         /// The dimension whose extent is returned.
         dimension: usize,
     },
-    /// A reduction: the elements of the first operand along some dimensions are combined with each
-    /// other and with the second operand, a scalar. The order of the combinations is not specified.
+    /// A reduction: all elements of the first operand along some dimensions, and the second
+    /// operand, a scalar, are combined into one element. The order of the combinations is not
+    /// specified.
     Reduce {
-        /// The dimensions that are reduced. The result does not have them.
+        /// The reduced dimensions, which the result does not have.
         dimensions: Vec<usize>,
         /// The computation that combines two elements.
         computation: usize,
@@ -117,79 +121,85 @@ pub enum Opcode {
         /// The index of the element, from 0.
         index: usize,
     },
-    /// The result of a computation that is called with the operands.
+    /// The result of a computation whose arguments are the operands.
     Call {
         /// The index of the called computation.
         computation: usize,
     },
-    /// A call that XLA compiles to a single kernel.
+    /// A call whose computation XLA compiles to a single kernel.
     Fusion {
         /// The index of the called computation.
         computation: usize,
-        /// XLA's kind of fusion, such as `kLoop`. It does not affect the value.
+        /// The kind of the fusion in XLA, such as `kLoop`. It does not affect the result.
         kind: String,
     },
-    /// The result of one of several computations. Operand 0 selects the computation, and each
-    /// computation has one further operand as its argument.
+    /// The result of one of several computations, which are called branches. Operand 0 selects the
+    /// branch, and each branch has one further operand, which is its only argument.
     ///
-    /// A `pred` selects the first computation if it is true, and otherwise the second. An integer
-    /// is the index of the computation; an index that is out of range selects the last one.
+    /// A `pred` selects the first branch if it is true, and the second one if it is false. An
+    /// integer is the index of a branch; an index that is out of range selects the last branch.
     Conditional {
-        /// The indices of the computations, in the order of their operands.
+        /// The index of the computation of each branch.
         computations: Vec<usize>,
     },
-    /// The start of a call. [`AsyncDone`](Self::AsyncDone) returns the result of the call. The
-    /// value of the start is a tuple: a tuple of the operands, the result, and further values
-    /// without a meaning.
+    /// The start of an asynchronous call. [`AsyncDone`](Self::AsyncDone) returns its result. The
+    /// value of this instruction is a tuple: a tuple of the operands, the result of the call, and
+    /// further elements that XLA uses to track the call and that have no meaning here.
     AsyncStart {
         /// The index of the called computation.
         computation: usize,
     },
-    /// A call that was started, unchanged. It is the operand.
+    /// An intermediate step of an asynchronous call, which returns its operand: the value of
+    /// [`AsyncStart`](Self::AsyncStart).
     AsyncUpdate,
-    /// The result of a call that was started.
+    /// The end of an asynchronous call, which returns the result of the call.
     AsyncDone,
-    /// The start of a copy. [`CopyDone`](Self::CopyDone) returns the result of the copy. The value
-    /// of the start is a tuple: the copy, the operand, and a value without a meaning.
+    /// The start of an asynchronous copy. [`CopyDone`](Self::CopyDone) returns its result. The
+    /// value of this instruction is a tuple: the copy, the operand, and an element that XLA uses to
+    /// track the copy and that has no meaning here.
     CopyStart,
-    /// The result of a copy that was started.
+    /// The end of an asynchronous copy, which returns the copy.
     CopyDone,
-    /// The operand, protected by a barrier that XLA's optimizations do not cross.
+    /// The operand, unchanged. XLA's optimizations move no instructions across this barrier.
     OptBarrier,
-    /// The first operand, computed after the second operand, which is a token.
+    /// The first operand, unchanged. In XLA, its users also wait for the second operand, a token.
     AddDependency,
-    /// The operand, at a boundary between two shardings.
+    /// The operand, unchanged. In XLA, it marks the boundary between two shardings.
     Domain,
     /// A custom call that returns its operand.
     IdentityCall(IdentityCall),
-    /// The results of a comparison, element by element.
+    /// A comparison of the operands, element by element. The result has the type `pred`.
     Compare {
         /// The comparison, such as equal or less than.
         direction: ComparisonDirection,
-        /// True if floats are compared in a total order, which also orders NaNs.
+        /// True if floats are compared in the total order of IEEE 754, which also orders NaNs and
+        /// zeros of different signs.
         total_order: bool,
     },
-    /// Elements of the second operand if the first operand is true, and of the third operand
-    /// otherwise.
+    /// The element of the second operand if the first operand is true, and the element of the third
+    /// operand otherwise.
     Select,
-    /// The second operand, clamped to the range from the first operand to the third operand.
+    /// The second operand, clamped to the range from the first to the third operand.
     Clamp,
     /// An operation on one operand.
     Unary(Unary),
     /// An operation on two operands of the same type.
     Binary(Binary),
-    /// Complex numbers. The first operand is the real part and the second the imaginary part.
+    /// Complex numbers whose real parts are the first operand and whose imaginary parts are the
+    /// second.
     Complex,
     /// The real part of each element.
     Real,
     /// The imaginary part of each element.
     Imag,
-    /// An opcode that the compiler does not support. Its operands and called computations are kept,
-    /// but not its attributes.
+    /// An instruction that the compiler does not support. This is an opcode without a variant of
+    /// its own, such as `dot`, or a form that its variant cannot represent, such as a reduce of
+    /// several arrays, or an instruction with dynamic extents. Its operands and called computations
+    /// are kept, but not its attributes.
     Other {
         /// XLA's name of the opcode.
         opcode: String,
-        /// The target of a custom call; empty for all other opcodes.
+        /// The target of a custom call, or an empty string for any other opcode.
         target: String,
         /// The indices of the called computations.
         computations: Vec<usize>,
@@ -201,7 +211,7 @@ pub enum Opcode {
 pub struct SliceDimension {
     /// The first index.
     pub start: u64,
-    /// The index after the last one of the range.
+    /// The end of the range, which is not selected itself.
     pub limit: u64,
     /// The step from one selected index to the next, at least 1.
     pub stride: u64,
@@ -210,21 +220,28 @@ pub struct SliceDimension {
 /// The padding of one dimension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PaddingDimension {
-    /// The number of elements added before the first. A negative number removes elements.
+    /// The number of elements that are added before the first one. A negative number removes
+    /// elements.
     pub edge_padding_low: i64,
-    /// The number of elements added after the last. A negative number removes elements.
+    /// The number of elements that are added after the last one. A negative number removes
+    /// elements.
     pub edge_padding_high: i64,
-    /// The number of elements added between adjacent elements.
+    /// The number of elements that are added between any two adjacent elements.
     pub interior_padding: u64,
 }
 
-/// The attributes of a gather.
+/// The attributes of a gather, with the names of XLA's `GatherDimensionNumbers`.
+///
+/// A gather has two operands. From the first one, the *operand*, it takes slices of the extents
+/// `slice_sizes`. The second one, the *indices*, consists of index vectors along the dimension
+/// `index_vector_dim`; each vector is the start of one slice. The dimensions of the result are the
+/// dimensions of a slice, and the dimensions of the indices without `index_vector_dim`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gather {
-    /// The dimensions of the result that run along a slice, in ascending order.
+    /// The dimensions of the result that are dimensions of a slice, in ascending order.
     pub offset_dims: Vec<usize>,
     /// The dimensions of the operand that the result does not have, in ascending order. A slice has
-    /// extent 1 along them.
+    /// extent 1 or 0 along them.
     pub collapsed_slice_dims: Vec<usize>,
     /// The dimension of the operand to which each entry of an index vector belongs: the entry is a
     /// start along this dimension.
