@@ -285,7 +285,7 @@ impl Builder {
         self.module(entry, parameters, result)
     }
 
-    /// Builds the module from the finished computations, of which `entry` is the index of the entry
+    /// Builds the module from the finished computations. `entry` is the index of the entry
     /// computation.
     pub(super) fn module(
         self,

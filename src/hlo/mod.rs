@@ -16,7 +16,7 @@
 //! A [`Module`] is valid by construction: operands precede the instructions that use them, called
 //! computations precede their callers, every shape agrees with the operands and attributes, and
 //! parameters are numbered from 0. Code that receives a module therefore does not check it again.
-//! The rules are those of XLA's `hlo_instruction.cc`, `hlo_verifier.cc` and `shape_inference.cc`.
+//! The rules follow XLA's `hlo_instruction.cc`, `hlo_verifier.cc` and `shape_inference.cc`.
 //!
 //! ```
 //! use stridec::hlo::{Builder, Module, Opcode};

@@ -97,7 +97,8 @@ pub enum Opcode {
         is_stable: bool,
         /// The computation that compares elements. It returns true if its first element must
         /// precede its second one. If there are several operands, it has two parameters for each:
-        /// the two elements of the first operand, then those of the second operand, and so on.
+        /// the two elements of the first operand, the two elements of the second operand, and so
+        /// on.
         computation: usize,
     },
     /// The extent of the operand along a dimension.
@@ -211,7 +212,7 @@ pub enum Opcode {
 pub struct SliceDimension {
     /// The first index.
     pub start: u64,
-    /// The end of the range, which is not selected itself.
+    /// The end of the range, one past its last index.
     pub limit: u64,
     /// The step from one selected index to the next, at least 1.
     pub stride: u64,
@@ -243,46 +244,52 @@ pub struct Gather {
     /// The dimensions of the operand that the result does not have, in ascending order. A slice has
     /// extent 1 or 0 along them.
     pub collapsed_slice_dims: Vec<usize>,
-    /// The dimension of the operand to which each entry of an index vector belongs: the entry is a
-    /// start along this dimension.
+    /// The dimension of the operand for each entry of an index vector: the entry is the start of
+    /// the slice along this dimension. Along all other dimensions, a slice starts at 0.
     pub start_index_map: Vec<usize>,
-    /// The dimension of the indices that contains the index vectors. It is the rank of the indices
-    /// if each index vector is a single scalar.
+    /// The dimension of the indices that contains the index vectors. If it is the rank of the
+    /// indices, each index is an index vector of length 1.
     pub index_vector_dim: usize,
-    /// The dimensions of the operand that correspond to dimensions of the indices, in ascending
-    /// order: slices are taken at the same index along both.
+    /// The batching dimensions of the operand, in ascending order. Each corresponds to a dimension
+    /// of the indices: a slice is taken at the same index along both.
     pub operand_batching_dims: Vec<usize>,
-    /// The dimension of the indices that corresponds to each of `operand_batching_dims`.
+    /// The dimension of the indices that corresponds to each entry of `operand_batching_dims`.
     pub start_indices_batching_dims: Vec<usize>,
-    /// The extents of each slice.
+    /// The extent of each slice along each dimension of the operand.
     pub slice_sizes: Vec<u64>,
 }
 
-/// The attributes of a scatter.
+/// The attributes of a scatter, with the names of XLA's `ScatterDimensionNumbers`.
+///
+/// A scatter has at least three operands: the updated array, called the *operand*; the *indices*,
+/// which consist of index vectors along the dimension `index_vector_dim`; and the *updates*, which
+/// consist of windows. Each window is combined with the elements of the operand from its index
+/// vector on. Several arrays can be updated at once; each has separate updates, and all share the
+/// indices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scatter {
-    /// The dimensions of the updates that run along a window, in ascending order.
+    /// The dimensions of the updates that are dimensions of a window, in ascending order.
     pub update_window_dims: Vec<usize>,
-    /// The dimensions of the operand that windows do not have, in ascending order. A window has
-    /// extent 1 along them.
+    /// The dimensions of the operand that a window does not have, in ascending order. A window
+    /// covers one index along them.
     pub inserted_window_dims: Vec<usize>,
-    /// The dimension of the operand to which each entry of an index vector belongs: the entry is a
-    /// start along this dimension.
+    /// The dimension of the operand for each entry of an index vector: the entry is the start of
+    /// the window along this dimension. Along all other dimensions, a window starts at 0.
     pub scatter_dims_to_operand_dims: Vec<usize>,
-    /// The dimension of the indices that contains the index vectors. It is the rank of the indices
-    /// if each index vector is a single scalar.
+    /// The dimension of the indices that contains the index vectors. If it is the rank of the
+    /// indices, each index is an index vector of length 1.
     pub index_vector_dim: usize,
-    /// The dimensions of the operand that correspond to dimensions of the indices, in ascending
-    /// order: windows are written at the same index along both.
+    /// The batching dimensions of the operand, in ascending order. Each corresponds to a dimension
+    /// of the indices: a window is written at the same index along both.
     pub input_batching_dims: Vec<usize>,
-    /// The dimension of the indices that corresponds to each of `input_batching_dims`.
+    /// The dimension of the indices that corresponds to each entry of `input_batching_dims`.
     pub scatter_indices_batching_dims: Vec<usize>,
     /// The index of the computation that combines elements. It takes one element of each operand,
-    /// and then one element of each update.
+    /// and then one element of the updates of each operand.
     pub computation: usize,
 }
 
-/// Defines an enum whose variants have names in XLA.
+/// Defines an enum with a method that returns XLA's name of each variant.
 macro_rules! names {
     ($(#[$doc:meta])* $kind:ident { $($(#[$of:meta])* $value:ident = $name:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -310,20 +317,24 @@ macro_rules! names {
 names! {
     /// A custom call that returns its operand.
     IdentityCall {
-        /// An annotation with the sharding of a value.
+        /// An annotation with the sharding of a value, which is how its elements are distributed
+        /// over devices.
         Sharding = "Sharding",
-        /// An annotation with the sharding of a result.
+        /// An annotation with the sharding of a function's result, from Shardy.
         FuncResultSharding = "xla.sdy.FuncResultSharding",
         /// A request for a particular layout.
         LayoutConstraint = "LayoutConstraint",
-        /// The entry of a region whose values are shards. If there is only one shard, it does not
-        /// change the shape.
+        /// The beginning of a part of the program in which each device computes with its own shard
+        /// of a value. With a single shard, the shard is the whole value, so the shape does not
+        /// change.
         SpmdFullToShardShape = "SPMDFullToShardShape",
-        /// The exit of a region whose values are shards.
+        /// The end of a part of the program in which each device computes with its own shard of a
+        /// value.
         SpmdShardToFullShape = "SPMDShardToFullShape",
-        /// The entry of a region whose values are shards, in Shardy's form.
+        /// The counterpart of [`SpmdFullToShardShape`](Self::SpmdFullToShardShape) in Shardy, XLA's
+        /// newer sharding system.
         GlobalToLocalShape = "xla.sdy.GlobalToLocalShape",
-        /// The exit of a region whose values are shards, in Shardy's form.
+        /// The counterpart of [`SpmdShardToFullShape`](Self::SpmdShardToFullShape) in Shardy.
         LocalToGlobalShape = "xla.sdy.LocalToGlobalShape",
         /// A request for a kind of memory, such as memory of the host.
         DevicePlacement = "annotate_device_placement",
@@ -367,20 +378,20 @@ names! {
     Unary {
         /// The absolute value.
         Abs = "abs",
-        /// The number with its sign flipped.
+        /// The number with the opposite sign.
         Negate = "negate",
         /// The complement of every bit, or the logical negation of a `pred`.
         Not = "not",
         /// -1 for negative numbers, 1 for positive numbers, and the number itself for zeros and
         /// NaN.
         Sign = "sign",
-        /// The value rounded down to a whole number.
+        /// The greatest whole number up to the value.
         Floor = "floor",
-        /// The value rounded up to a whole number.
+        /// The least whole number from the value on.
         Ceil = "ceil",
-        /// The nearest whole number; halves are rounded away from zero.
+        /// The nearest whole number. Halves are rounded away from zero.
         RoundNearestAfz = "round-nearest-afz",
-        /// The nearest whole number; halves are rounded to even numbers.
+        /// The nearest whole number. Halves are rounded to the even neighbor.
         RoundNearestEven = "round-nearest-even",
         /// True for floats that are neither infinite nor NaN.
         IsFinite = "is-finite",
@@ -419,8 +430,8 @@ names! {
         /// The first operand to the power of the second. An integer to a negative power is 1 if the
         /// integer is 1, and otherwise 0.
         Power = "power",
-        /// The first operand, shifted left by the second, which is unsigned. The new bits are
-        /// zeros.
+        /// The first operand, shifted left by the second, which is read as unsigned. The new bits
+        /// are zeros.
         ShiftLeft = "shift-left",
         /// The first operand, shifted right by the second. The new bits are copies of the sign bit.
         ShiftRightArithmetic = "shift-right-arithmetic",
@@ -481,7 +492,7 @@ impl Opcode {
         }
     }
 
-    /// Returns the indices of the computations that the opcode calls, or an empty list if it calls
+    /// Returns the indices of the computations that the opcode calls. The list is empty if it calls
     /// none.
     #[must_use]
     pub fn computations(&self) -> &[usize] {
@@ -502,7 +513,8 @@ impl Opcode {
         matches!(self, Self::Other { opcode, .. } if !OPCODES.contains(&opcode.as_str()))
     }
 
-    /// Returns this opcode as [`Opcode::Other`], which has no attributes.
+    /// Returns this opcode as [`Opcode::Other`], which keeps only its name and its called
+    /// computations.
     pub(super) fn without_attributes(&self) -> Self {
         Self::Other {
             opcode: self.name().to_owned(),
@@ -512,7 +524,7 @@ impl Opcode {
     }
 
     /// Returns true if the opcode with this name accepts operands and results of several float
-    /// types, because XLA then converts between them.
+    /// types. XLA accepts them in these opcodes, and inserts the conversions between the types.
     pub(super) fn mixes_floats(name: &str) -> bool {
         let moves_or_chooses = matches!(
             name,
@@ -537,7 +549,8 @@ impl Opcode {
         moves_or_chooses || Unary::from_name(name).is_some() || Binary::from_name(name).is_some()
     }
 
-    /// Returns true if the opcode also accepts bounded and unknown extents.
+    /// Returns true if the opcode also accepts extents that are bounded, such as `f32[<=8]`, or
+    /// unknown, such as `f32[?]`.
     pub(super) fn takes_dynamic_extents(&self) -> bool {
         matches!(
             self,

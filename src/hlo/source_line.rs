@@ -49,9 +49,9 @@ impl fmt::Display for SourceLine {
 #[derive(Default)]
 pub(super) struct StackFrames {
     files: Vec<Arc<str>>,
-    /// For each location, the index of its file and the line number.
+    /// The index of the file, and the line number, of each location.
     locations: Vec<(i32, i32)>,
-    /// For each frame, the index of its location.
+    /// The index of the location of each frame.
     frames: Vec<i32>,
 }
 
