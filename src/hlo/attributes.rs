@@ -1,8 +1,8 @@
 //! Converts the fields of an `xla.HloInstructionProto` to an [`Opcode`] with its attributes.
 //!
 //! The readers of HLO text and of StableHLO text store the attributes that they parse in such a
-//! message, too. So this is the only code that checks attributes, and a module is held to the same
-//! rules in every form.
+//! message, too. So this conversion and its checks are the same for a module in any form. The
+//! checks that depend on the shapes of the operands are in `infer`.
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
@@ -255,7 +255,7 @@ fn naturals<T: TryFrom<i64>>(field: impl Fn() -> FieldPath, given: &[i64]) -> Re
     given.iter().enumerate().map(|(i, &n)| natural(|| field().index(i), n)).collect()
 }
 
-/// Converts and checks the ranges of a slice.
+/// Converts the ranges of a slice. Their numbers must not be negative.
 fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     let convert = |(i, slice): (usize, &proto::hlo_instruction_proto::SliceDimensions)| {
         let field = |name| FieldPath::new("slice_dimensions").index(i).field(name);
@@ -268,7 +268,7 @@ fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     proto.slice_dimensions.iter().enumerate().map(convert).collect()
 }
 
-/// Converts and checks the padding of each dimension of a pad.
+/// Converts the padding of each dimension of a pad. The interior padding must not be negative.
 fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> {
     let accepted = "the padding of each dimension";
     let config = proto.padding_config.as_ref();
@@ -287,7 +287,8 @@ fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> 
     config.dimensions.iter().enumerate().map(convert).collect()
 }
 
-/// Converts and checks the dimension numbers of a gather, and the extents of its slices.
+/// Converts the dimension numbers of a gather, and the extents of its slices, which must not be
+/// negative.
 fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     let name = "gather_dimension_numbers";
     let numbers = proto.gather_dimension_numbers.as_ref();
@@ -310,8 +311,8 @@ fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     })
 }
 
-/// Converts and checks the dimension numbers of a scatter. `computation` is the index of its
-/// combiner.
+/// Converts the dimension numbers of a scatter, which must not be negative. `computation` is the
+/// index of the computation that combines elements.
 fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Scatter> {
     let name = "scatter_dimension_numbers";
     let numbers = proto.scatter_dimension_numbers.as_ref();

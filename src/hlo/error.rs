@@ -27,9 +27,9 @@ pub enum HloError {
     /// An instruction breaks a rule of its opcode.
     #[error("instruction {instruction} of computation {computation}: {error}")]
     Instruction {
-        /// The name of the computation.
+        /// The name of the computation, or its index if the name is not known yet.
         computation: String,
-        /// The name of the instruction, or its index in the computation if it has no name.
+        /// The name of the instruction. It is empty if the instruction has no name in a proto.
         instruction: String,
         /// The path of the instruction in the module.
         path: FieldPath,

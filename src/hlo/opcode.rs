@@ -163,9 +163,10 @@ pub enum Opcode {
     CopyDone,
     /// The operand, unchanged. XLA's optimizations move no instructions across this barrier.
     OptBarrier,
-    /// The first operand, unchanged. In XLA, its users also wait for the second operand, a token.
+    /// The first operand, unchanged. In XLA, users of the result also wait for the second operand,
+    /// a token.
     AddDependency,
-    /// The operand, unchanged. In XLA, it marks the boundary between two shardings.
+    /// The operand, unchanged. In XLA, this instruction marks the boundary between two shardings.
     Domain,
     /// A custom call that returns its operand.
     IdentityCall(IdentityCall),
@@ -235,17 +236,19 @@ pub struct PaddingDimension {
 ///
 /// A gather has two operands. From the first one, the *operand*, it takes slices of the extents
 /// `slice_sizes`. The second one, the *indices*, consists of index vectors along the dimension
-/// `index_vector_dim`; each vector is the start of one slice. The dimensions of the result are the
-/// dimensions of a slice, and the dimensions of the indices without `index_vector_dim`.
+/// `index_vector_dim`; each vector is the start of one slice. The result has the dimensions of a
+/// slice, except collapsed and batching ones, and the dimensions of the indices, except
+/// `index_vector_dim`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gather {
     /// The dimensions of the result that are dimensions of a slice, in ascending order.
     pub offset_dims: Vec<usize>,
     /// The dimensions of the operand that the result does not have, in ascending order. A slice has
-    /// extent 1 or 0 along them.
+    /// an extent of at most 1 along them.
     pub collapsed_slice_dims: Vec<usize>,
     /// The dimension of the operand for each entry of an index vector: the entry is the start of
-    /// the slice along this dimension. Along all other dimensions, a slice starts at 0.
+    /// the slice along this dimension. Along all other dimensions except batching ones, a slice
+    /// starts at 0.
     pub start_index_map: Vec<usize>,
     /// The dimension of the indices that contains the index vectors. If it is the rank of the
     /// indices, each index is an index vector of length 1.
@@ -274,7 +277,8 @@ pub struct Scatter {
     /// covers one index along them.
     pub inserted_window_dims: Vec<usize>,
     /// The dimension of the operand for each entry of an index vector: the entry is the start of
-    /// the window along this dimension. Along all other dimensions, a window starts at 0.
+    /// the window along this dimension. Along all other dimensions except batching ones, a window
+    /// starts at 0.
     pub scatter_dims_to_operand_dims: Vec<usize>,
     /// The dimension of the indices that contains the index vectors. If it is the rank of the
     /// indices, each index is an index vector of length 1.
@@ -385,9 +389,9 @@ names! {
         /// -1 for negative numbers, 1 for positive numbers, and the number itself for zeros and
         /// NaN.
         Sign = "sign",
-        /// The greatest whole number up to the value.
+        /// The value rounded down to a whole number.
         Floor = "floor",
-        /// The least whole number from the value on.
+        /// The value rounded up to a whole number.
         Ceil = "ceil",
         /// The nearest whole number. Halves are rounded away from zero.
         RoundNearestAfz = "round-nearest-afz",

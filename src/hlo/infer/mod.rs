@@ -1,7 +1,7 @@
-//! Infers the shape of an instruction's result from its operands and attributes, and checks them on
-//! the way, because they have a result only if they fit each other. The rules follow XLA's
-//! `shape_inference.cc`. [`Builder`](super::Builder) applies them to every instruction, so that
-//! every module is valid.
+//! Infers the shape of an instruction's result from its operands and attributes. An instruction has
+//! a result only if they fit each other, so they are checked at the same time. The rules follow
+//! XLA's `shape_inference.cc`. [`Builder`](super::Builder) applies them to every instruction, so
+//! that every module is valid.
 //!
 //! Two words occur in the submodules. The *declared* shape is the one that the module itself gives
 //! for the result of an instruction. An extent is *dynamic* if it is bounded, as in `f32[<=8]`, or

@@ -479,8 +479,8 @@ impl<'a> Analysis<'a> {
                 }
             }
             for buffer in order {
-                // The buffers of parameters and roots of other computations belong to the callers,
-                // which have counted them.
+                // The buffers of parameters and roots of other computations belong to callers, and
+                // are counted there.
                 if !is_entry && outer.contains(&buffer) {
                     continue;
                 }

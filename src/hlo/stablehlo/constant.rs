@@ -204,7 +204,7 @@ fn number(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8
 /// A number is an integer, a decimal float with a point, or `0x` followed by the bits of the number
 /// in hexadecimal. An integer of a signed type may also be written as the unsigned integer with the
 /// same bits. A float is rounded to the type, and becomes infinite if it is beyond the range of the
-/// type, unless it is beyond the range of `f64`.
+/// type. A float beyond the range of `f64` is refused.
 fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if let Some(digits) = text.strip_prefix("0x") {
         let bits = u128::from_str_radix(digits, 16).ok()?;

@@ -2,11 +2,11 @@
 //!
 //! A *region* is a body inside an operation, such as each of the two branches of an `if`. A region
 //! may use values of the function around it; these are called *captured* values. An HLO computation
-//! has no access to outside values, so the computation of a region gets a parameter for each
-//! captured value.
+//! has no access to outside values, so the computation of a region receives captured values in its
+//! parameters.
 //!
 //! Some operations have several results, but an HLO instruction has one. The instruction of such an
-//! operation returns a tuple, and each use of a result is a `get-tuple-element`.
+//! operation returns a tuple, and a `get-tuple-element` returns each result that is used.
 
 use std::collections::{HashMap, HashSet};
 
@@ -51,7 +51,7 @@ enum ValuePlace {
     /// The result of the instruction with this index.
     Instruction(usize),
     /// Element `index` of the instruction `tuple`. The first use of the value adds a
-    /// `get-tuple-element`, and then becomes `Instruction`.
+    /// `get-tuple-element`, which then holds the value.
     Element { tuple: usize, index: usize },
 }
 
@@ -66,8 +66,8 @@ struct MlirCallees {
     captured: Vec<Vec<ValueId>>,
 }
 
-/// The form in which the computation of a region receives its arguments and captured values. HLO
-/// prescribes it for each opcode that calls a computation.
+/// The form in which the computation of a region receives its arguments and captured values. The
+/// opcode that calls the computation prescribes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RegionInput {
     /// A parameter for each argument. The computation has no parameters for captured values, so the
