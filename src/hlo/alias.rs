@@ -1,5 +1,7 @@
-//! Buffers of parameters that the results of a module may reuse. XLA calls this donation: the
-//! caller gives up a buffer, so that a result needs no memory of its own.
+//! Describes the buffers of parameters that the results of a module may reuse. XLA calls this
+//! donation: the caller gives up a buffer, so that a result needs no memory of its own. There are
+//! two forms. An *alias* names the array in the result that reuses the buffer, and a *donor* leaves
+//! the choice of the array open.
 
 use std::collections::HashSet;
 
@@ -11,8 +13,10 @@ use crate::{
 };
 
 /// An array in the result that reuses the buffer of an array in a parameter, as in XLA's
-/// `HloInputOutputAliasProto`. A path has the index of the element to enter in each nested tuple,
-/// outermost first. It is empty for a value that is not a tuple.
+/// `HloInputOutputAliasProto`.
+///
+/// Each array is given by its path through nested tuples: the index of the element to enter in each
+/// tuple, outermost first. The path is empty if the value is an array itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct InputOutputAlias {
@@ -22,12 +26,13 @@ pub struct InputOutputAlias {
     pub parameter_number: usize,
     /// The path to the array in the parameter.
     pub parameter_index: Vec<usize>,
-    /// True if the caller relies on both arrays sharing one buffer. If false, the result may also
-    /// have a separate buffer.
+    /// True if both arrays must share one buffer. If false, the result may also get a separate
+    /// buffer.
     pub must_alias: bool,
 }
 
-/// An array in a parameter whose buffer any result may reuse, as in XLA's `HloBufferDonorProto`.
+/// An array in a parameter whose buffer any array in the result may reuse, as in XLA's
+/// `HloBufferDonorProto`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BufferDonor {
@@ -37,7 +42,7 @@ pub struct BufferDonor {
     pub parameter_index: Vec<usize>,
 }
 
-/// The buffers of parameters that the caller allows results to reuse.
+/// All buffers of parameters that the caller of a program allows results to reuse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DonatedBuffers {
     pub(super) aliases: Vec<InputOutputAlias>,
@@ -45,11 +50,13 @@ pub(super) struct DonatedBuffers {
 }
 
 impl DonatedBuffers {
-    /// Checks the buffers by the rules of `HloInputOutputAliasConfig::Verify` and
-    /// `HloBufferDonorConfig::Verify` of XLA:
+    /// Checks the aliases and donors by the rules of XLA's `HloInputOutputAliasConfig::Verify` and
+    /// `HloBufferDonorConfig::Verify`:
     ///
-    /// - every path leads to an array of the entry's parameters or result;
-    /// - no array in the result gets two buffers, and no buffer is donated twice;
+    /// - every path leads to an array, and not to a tuple, in a parameter or in the result of the
+    ///   entry computation;
+    /// - no array in the result has two aliases, and no buffer has two aliases, or an alias and a
+    ///   donor;
     /// - both arrays of an alias have the same size.
     pub(super) fn check(&self, parameters: &[Shape], result: &Shape) -> Result<(), HloError> {
         let of_parameter = |number: usize, index: &[usize]| {
@@ -77,7 +84,8 @@ impl DonatedBuffers {
             let Some(given) = of_parameter(at.0, at.1).filter(|_| inputs.insert(at)) else {
                 return wrong(list, number, "parameter_number", input(at.0, at.1), accepted_input);
             };
-            // Compare the sizes only if both are known.
+            // Compare the sizes only if both are known. The size of an array with an unknown
+            // extent, or with a layout that strides cannot describe, is not known.
             if let (Ok(have), Ok(need)) = (size::array_size(given), size::array_size(taken))
                 && have != need
             {
@@ -100,7 +108,7 @@ impl DonatedBuffers {
     }
 }
 
-/// Returns the array to which a path leads, or `None` if there is none.
+/// Returns the array to which a path leads. Returns `None` if it leads to a tuple, or to no value.
 fn array_at<'a>(shape: &'a Shape, path: &[usize]) -> Option<&'a Shape> {
     let part = path.iter().try_fold(shape, |shape, &part| {
         let is_tuple = shape.element_type() == ElementType::Tuple;
@@ -115,19 +123,19 @@ pub(super) fn path(path: &[usize]) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
-/// Converts a path from a message. A negative entry becomes `usize::MAX`, an index that no tuple
-/// has, so that [`DonatedBuffers::check`] refuses it.
+/// Converts a path from the type that messages use. A negative entry becomes `usize::MAX`, an index
+/// that no tuple has, so that [`DonatedBuffers::check`] reports it.
 fn indices(path: Vec<i64>) -> Vec<usize> {
     path.into_iter().map(index).collect()
 }
 
-/// Converts an index from a message. A negative number becomes `usize::MAX`, which is out of range
-/// in every list.
+/// Converts an index from the type that messages use. A negative number becomes `usize::MAX`, which
+/// is out of range in every list.
 fn index(number: i64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Converts a path to the form that messages have.
+/// Converts a path to the type that messages use.
 fn numbers(path: &[usize]) -> Vec<i64> {
     path.iter().map(|&part| i64::try_from(part).unwrap_or(i64::MAX)).collect()
 }

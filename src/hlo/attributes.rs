@@ -1,7 +1,8 @@
 //! Converts the fields of an `xla.HloInstructionProto` to an [`Opcode`] with its attributes.
 //!
-//! The readers of HLO text and StableHLO text store attributes in such a message, too. So every
-//! attribute is checked here, in whichever form the module was given.
+//! The readers of HLO text and of StableHLO text store the attributes that they parse in such a
+//! message, too. So this conversion and its checks are the same for a module in any form. The
+//! checks that depend on the shapes of the operands are in `infer`.
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
@@ -15,8 +16,10 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The opcodes that accept bounded and unknown extents, such as `f32[<=8]`. Any other opcode with
-/// such an extent becomes [`Opcode::Other`], because the shape of its result cannot be inferred.
+/// The opcodes that accept extents that are bounded, such as `f32[<=8]`, or unknown, such as
+/// `f32[?]`. They pass on whole values or call computations, so the extents do not matter. An
+/// instruction with any other opcode becomes [`Opcode::Other`] if a shape has such an extent,
+/// because the compiler supports it only with fixed extents.
 const OPCODES_WITH_DYNAMIC_EXTENTS: [&str; 16] = [
     "parameter",
     "copy",
@@ -36,20 +39,22 @@ const OPCODES_WITH_DYNAMIC_EXTENTS: [&str; 16] = [
     "custom-call",
 ];
 
-/// Everything that [`opcode`] needs except the fields of the instruction's message.
+/// Everything that [`opcode`] needs in addition to the instruction's message.
 pub(super) struct OpcodeContext<'a> {
-    /// The value of a constant. `None` for any other instruction, and if the module omits the
-    /// value.
+    /// The value of a constant. It is `None` for any other instruction, and also for a constant
+    /// whose value the module omits.
     pub(super) literal: Option<Literal>,
     /// The called computations, as indices into the module's computations.
     pub(super) called: Vec<usize>,
     /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
-    /// The declared shape of the instruction, or `None` if the shape is to be inferred.
+    /// The declared shape of the instruction, or `None` if the shape will be inferred.
     pub(super) shape: Option<&'a Shape>,
 }
 
-/// Converts the fields of an instruction to an opcode with its attributes.
+/// Converts the fields of an instruction to an opcode with its attributes. Returns
+/// [`Opcode::Other`] if the compiler does not support the instruction, for example because an
+/// extent is dynamic.
 pub(super) fn opcode(
     proto: &proto::HloInstructionProto,
     context: OpcodeContext<'_>,
@@ -65,9 +70,12 @@ pub(super) fn opcode(
     known(proto, context)
 }
 
-/// Returns true if an instruction mixes several float types, so that XLA converts between them.
-/// Such an instruction becomes [`Opcode::Other`] and loses its attributes. The exceptions are copy
-/// and reshape, which have no attributes to lose.
+/// Returns true if the operands and the result of an instruction have different float types, so
+/// that XLA converts between them. The compiler does not support this, so such an instruction
+/// becomes [`Opcode::Other`] and loses its attributes.
+///
+/// Copy and reshape are left out, because they have no attributes to lose. The builder replaces
+/// them after it has checked their shapes.
 fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> bool {
     let name = proto.opcode.as_str();
     !matches!(name, "copy" | "reshape")
@@ -75,8 +83,8 @@ fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> 
         && mixes_floats(context.operands.iter().copied().chain(context.shape))
 }
 
-/// Converts the fields of an instruction to an opcode. In contrast to [`opcode`], extents may be
-/// dynamic and float types may be mixed.
+/// Converts the fields of an instruction to an opcode as [`opcode`] does, but also accepts dynamic
+/// extents and mixed float types, which shape inference can handle.
 pub(super) fn known(
     proto: &proto::HloInstructionProto,
     context: OpcodeContext<'_>,
@@ -109,8 +117,8 @@ pub(super) fn known(
             Opcode::DynamicSlice { sizes: naturals(field, &proto.dynamic_slice_sizes)? }
         }
         "dynamic-update-slice" => Opcode::DynamicUpdateSlice,
-        // In XLA, index vectors may also refer to a batching dimension. The compiler does not
-        // support this.
+        // In XLA, an index vector may also have an entry for a batching dimension. The compiler
+        // does not support this.
         "gather" => match gather(proto)? {
             gather if overlaps(&gather.operand_batching_dims, &gather.start_index_map) => {
                 other(proto, context.called)
@@ -118,7 +126,8 @@ pub(super) fn known(
             gather => Opcode::Gather(gather.into()),
         },
         "scatter" => Opcode::Scatter(scatter(proto, single_callee(&context)?)?.into()),
-        // A reduce that returns a tuple becomes `Opcode::Other`.
+        // A reduce of several arrays returns a tuple. The compiler does not support it, so it
+        // becomes `Opcode::Other`.
         "reduce" if context.operands.len() == 2 && context.shape.is_none_or(Shape::is_array) => {
             Opcode::Reduce { dimensions: dimensions()?, computation: single_callee(&context)? }
         }
@@ -171,7 +180,8 @@ fn overlaps(one: &[usize], other: &[usize]) -> bool {
     one.iter().any(|dimension| other.contains(dimension))
 }
 
-/// Returns true if the shapes fit a custom call that returns its operand.
+/// Returns true if the result of the custom call has the shape of its operand, as a call that
+/// returns its operand must have. For `Pin` and `Unpin`, one of the two is a buffer of that shape.
 fn returns_its_operand(context: &OpcodeContext<'_>, call: IdentityCall) -> bool {
     let ([operand], Some(shape)) = (context.operands, context.shape) else { return false };
     let content = |shape: &Shape, buffer: &Shape| {
@@ -186,7 +196,8 @@ fn returns_its_operand(context: &OpcodeContext<'_>, call: IdentityCall) -> bool 
     }
 }
 
-/// Returns the opcode for an instruction that is kept without its attributes.
+/// Returns [`Opcode::Other`], which keeps the name of the opcode, the target of a custom call and
+/// the called computations, but no attributes.
 fn other(proto: &proto::HloInstructionProto, computations: Vec<usize>) -> Opcode {
     let target = match proto.opcode.as_str() {
         "custom-call" => proto.custom_call_target.clone(),
@@ -199,7 +210,8 @@ fn missing(field: &'static str, accepted: &'static str) -> InstructionError {
     InstructionError::Missing { field: FieldPath::new(field), accepted }
 }
 
-/// Returns the single called computation, or an error if there is none or several.
+/// Returns the called computation of an opcode that calls exactly one. Returns an error if the
+/// instruction calls none or several.
 fn single_callee(context: &OpcodeContext<'_>) -> Result<usize> {
     match *context.called {
         [computation] => Ok(computation),
@@ -210,7 +222,8 @@ fn single_callee(context: &OpcodeContext<'_>) -> Result<usize> {
     }
 }
 
-/// Returns the single entry of `dimensions`, or an error if there is none or several.
+/// Returns the dimension of an opcode that works along exactly one. Returns an error if there is
+/// none or several.
 fn single_dimension(dimensions: &[usize]) -> Result<usize> {
     match *dimensions {
         [dimension] => Ok(dimension),
@@ -224,12 +237,12 @@ fn single_dimension(dimensions: &[usize]) -> Result<usize> {
     }
 }
 
-/// Converts the field `name` to an index. Returns an error if it is negative.
+/// Converts the value of the field `name` to an index. Returns an error if it is negative.
 fn index(name: &'static str, given: i64) -> Result<usize> {
     natural(|| FieldPath::new(name), given)
 }
 
-/// Converts a number that must not be negative. `field` names the number in the error.
+/// Converts a number that must not be negative. `field` is the path of the number, for the error.
 fn natural<T: TryFrom<i64>>(field: impl FnOnce() -> FieldPath, given: i64) -> Result<T> {
     T::try_from(given).map_err(|_| {
         let (given, least, greatest) = (given.into(), 0, i64::MAX);
@@ -242,7 +255,7 @@ fn naturals<T: TryFrom<i64>>(field: impl Fn() -> FieldPath, given: &[i64]) -> Re
     given.iter().enumerate().map(|(i, &n)| natural(|| field().index(i), n)).collect()
 }
 
-/// Converts and checks the ranges of a slice.
+/// Converts the ranges of a slice. Their numbers must not be negative.
 fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     let convert = |(i, slice): (usize, &proto::hlo_instruction_proto::SliceDimensions)| {
         let field = |name| FieldPath::new("slice_dimensions").index(i).field(name);
@@ -255,7 +268,7 @@ fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     proto.slice_dimensions.iter().enumerate().map(convert).collect()
 }
 
-/// Converts and checks the padding of each dimension of a pad.
+/// Converts the padding of each dimension of a pad. The interior padding must not be negative.
 fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> {
     let accepted = "the padding of each dimension";
     let config = proto.padding_config.as_ref();
@@ -274,7 +287,8 @@ fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> 
     config.dimensions.iter().enumerate().map(convert).collect()
 }
 
-/// Converts and checks the dimension numbers of a gather, and the extents of its slices.
+/// Converts the dimension numbers of a gather, and the extents of its slices, which must not be
+/// negative.
 fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     let name = "gather_dimension_numbers";
     let numbers = proto.gather_dimension_numbers.as_ref();
@@ -297,8 +311,8 @@ fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     })
 }
 
-/// Converts and checks the dimension numbers of a scatter. `computation` is the index of its
-/// combiner.
+/// Converts the dimension numbers of a scatter, which must not be negative. `computation` is the
+/// index of the computation that combines elements.
 fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Scatter> {
     let name = "scatter_dimension_numbers";
     let numbers = proto.scatter_dimension_numbers.as_ref();
@@ -323,8 +337,8 @@ fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Sca
     })
 }
 
-/// Converts the direction of a comparison, and the flag that floats are compared in the total
-/// order.
+/// Converts the attributes of a comparison: its direction, and its type, which tells if floats are
+/// compared in the total order.
 fn compare(proto: &proto::HloInstructionProto) -> Result<Opcode> {
     let direction = ComparisonDirection::from_name(&proto.comparison_direction);
     let direction = direction.ok_or_else(|| InstructionError::Unknown {

@@ -1,5 +1,6 @@
-//! [`Builder`]: builds a module instruction by instruction, and checks every instruction. All
-//! readers of modules use the builder. Other compilers can use it to pass modules to stridec.
+//! A [`Builder`] builds a module instruction by instruction, and checks every instruction. The
+//! readers of protos and of texts use it, so that a module obeys the same rules in whichever way it
+//! was made. Other compilers can use it to pass modules to stridec.
 
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
@@ -16,10 +17,10 @@ const MAX_PRINTED: usize = 80;
 
 /// Builds a [`Module`] in code, and checks every instruction when it is added.
 ///
-/// The methods add instructions to the current computation, and return the index of each one there.
-/// Later instructions use these indices as operands. [`computation`](Self::computation) finishes
-/// the current computation, so that later ones can call it, and [`finish`](Self::finish) finishes
-/// the entry computation and the module.
+/// The methods add instructions to the current computation. Each returns the index of the new
+/// instruction in that computation, by which later instructions refer to it as an operand.
+/// [`computation`](Self::computation) finishes the current computation, so that later ones can call
+/// it. [`finish`](Self::finish) finishes the entry computation and the module.
 ///
 /// ```
 /// use stridec::hlo::{Builder, Opcode};
@@ -40,16 +41,18 @@ const MAX_PRINTED: usize = 80;
 pub struct Builder {
     name: String,
     computations: Vec<Computation>,
-    /// The name of the current computation in error messages. Empty if the name is not known yet.
+    /// The name of the current computation in error messages. It is empty if the name is not known
+    /// yet, because a caller of the public methods gives it only at the end.
     current: String,
     instructions: Vec<Instruction>,
     parameters: usize,
     /// The source line of the instructions that are added next.
     source: Option<SourceLine>,
-    /// The number of instructions in all computations so far.
+    /// The number of instructions in all computations so far, which is limited.
     count: usize,
+    /// The number of bytes in all constants so far, which is limited.
     literal_bytes: usize,
-    /// The number of shapes among the operands of all calls so far.
+    /// The number of shapes in the operands of all calls so far, which is limited.
     called_shapes: usize,
 }
 
@@ -65,7 +68,7 @@ impl Callees for Builder {
 }
 
 impl Builder {
-    /// Creates a builder for a module with the given name.
+    /// Creates a builder for a module called `name`.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -81,13 +84,13 @@ impl Builder {
         }
     }
 
-    /// Sets the source line of all instructions that are added from now on, so that errors can name
-    /// this line.
+    /// Sets the source line of all instructions that are added from now on. Errors of the compiler
+    /// name this line.
     pub fn source(&mut self, source: Option<SourceLine>) {
         self.source = source;
     }
 
-    /// Adds the next parameter of the current computation and returns the index of its instruction.
+    /// Adds the next parameter of the current computation. Returns the index of its instruction.
     ///
     /// # Errors
     ///
@@ -97,8 +100,8 @@ impl Builder {
         self.add_named(String::new(), Opcode::Parameter { number }, Vec::new(), Some(shape))
     }
 
-    /// Adds an instruction whose shape is inferred from its operands and attributes. Returns its
-    /// index.
+    /// Adds an instruction whose shape is inferred from its operands and attributes. Returns the
+    /// index of the instruction.
     ///
     /// # Errors
     ///
@@ -108,11 +111,12 @@ impl Builder {
         self.add_named(String::new(), opcode, operands.to_vec(), None)
     }
 
-    /// Adds an instruction with a declared shape. Returns its index.
+    /// Adds an instruction with a declared shape. Returns the index of the instruction.
     ///
-    /// Reshape, broadcast, iota, convert, bitcast, bitcast-convert and [`Opcode::Other`] require a
-    /// declared shape, because their operands and attributes do not determine one. For all other
-    /// opcodes, the declared shape must match the inferred one.
+    /// Parameter, reshape, broadcast, iota, convert, bitcast, bitcast-convert and [`Opcode::Other`]
+    /// require a declared shape, because their operands and attributes do not determine one. So do
+    /// operands of several float types. In all other cases, the declared shape must have the types
+    /// and extents of the inferred one.
     ///
     /// # Errors
     ///
@@ -126,7 +130,7 @@ impl Builder {
         self.add_named(String::new(), opcode, operands.to_vec(), Some(shape))
     }
 
-    /// Adds an instruction with the given name, and returns its index. If the name is empty, the
+    /// Adds an instruction called `name`, and returns its index. If the name is empty, the
     /// instruction gets a generated one. `shape` is the declared shape, as in
     /// [`add_as`](Self::add_as); if it is `None`, the shape is inferred.
     ///
@@ -168,7 +172,8 @@ impl Builder {
     }
 
     /// Checks an instruction, and returns its opcode, its operands and its shape. The returned
-    /// opcode is [`Opcode::Other`] if stridec cannot keep the attributes.
+    /// opcode is [`Opcode::Other`] if the compiler does not support the instruction because of its
+    /// extents or because it mixes float types.
     fn checked(
         &self,
         opcode: Opcode,
@@ -198,8 +203,8 @@ impl Builder {
         Ok((opcode, operands, declared.unwrap_or(inferred)))
     }
 
-    /// Counts the shapes of a call's operands, because each of them is compared with a parameter of
-    /// the called computation. Returns an error if the comparisons would take too long.
+    /// Counts the shapes of a call's operands. Each of them is compared with a parameter of the
+    /// called computation, so the count bounds the time. Returns an error if it exceeds the limit.
     fn count_called(&mut self, operands: &[usize]) -> Result<(), HloError> {
         for instruction in operands.iter().filter_map(|&operand| self.instructions.get(operand)) {
             self.called_shapes = self.called_shapes.saturating_add(instruction.shape().shapes());
@@ -211,7 +216,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Counts the bytes of a constant. Returns an error if all constants together are too large.
+    /// Counts the bytes of a constant. Returns an error if all constants together exceed the limit.
     fn count_literal(&mut self, bytes: usize) -> Result<(), HloError> {
         self.literal_bytes = self.literal_bytes.saturating_add(bytes);
         if self.literal_bytes > MAX_LITERAL_BYTES {
@@ -221,13 +226,14 @@ impl Builder {
         Ok(())
     }
 
-    /// Finishes the current computation, whose result is the instruction `root`. Returns the index
-    /// by which later computations call it.
+    /// Finishes the current computation, whose result is the instruction with index `root`. Returns
+    /// the index by which later computations call it.
     ///
     /// # Errors
     ///
-    /// Returns an error if `root` is no instruction of the computation, if the module would have
-    /// too many computations, or if calls would be nested too deeply.
+    /// Returns an error if the computation has no instruction `root`, if its parameters are not
+    /// numbered from 0, if the module would have too many computations, or if calls would be nested
+    /// too deeply.
     pub fn computation(&mut self, name: impl Into<String>, root: usize) -> Result<usize, HloError> {
         let (place, limit) = (self.computations.len(), MAX_COMPUTATIONS);
         if place >= limit {
@@ -249,7 +255,8 @@ impl Builder {
     }
 
     /// Finishes the entry computation and the module. The buffers of the program get the layouts of
-    /// the parameters and of the root.
+    /// the parameters and of the root; [`finish_with_layouts`](Self::finish_with_layouts) gives
+    /// them other layouts.
     ///
     /// # Errors
     ///
@@ -265,8 +272,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`computation`](Self::computation). Also returns an error if element
-    /// types or dimensions differ from those of the parameters and the root.
+    /// Returns the errors of [`computation`](Self::computation). Also returns an error if the
+    /// element types or the extents of a buffer differ from those of the parameter or the root.
     pub fn finish_with_layouts(
         mut self,
         name: impl Into<String>,
@@ -278,7 +285,8 @@ impl Builder {
         self.module(entry, parameters, result)
     }
 
-    /// Builds the module from the finished computations.
+    /// Builds the module from the finished computations. `entry` is the index of the entry
+    /// computation.
     pub(super) fn module(
         self,
         entry: usize,
@@ -293,8 +301,9 @@ impl Builder {
         Self { name, ..self }
     }
 
-    /// Removes the current computation from the builder, because a computation that it calls must
-    /// be built first. [`resume`](Self::resume) puts it back.
+    /// Removes the unfinished current computation from the builder, so that another one can be
+    /// built first. HLO text needs this, because it may contain a computation inside an instruction
+    /// of its caller. [`resume`](Self::resume) continues the removed computation.
     pub(super) fn set_aside(&mut self) -> OpenComputation {
         OpenComputation {
             name: std::mem::take(&mut self.current),
@@ -310,7 +319,7 @@ impl Builder {
         self.parameters = open.parameters;
     }
 
-    /// Sets the name of the current computation in error messages.
+    /// Sets the name by which error messages refer to the current computation.
     pub(super) fn begin(&mut self, name: &str) {
         name.clone_into(&mut self.current);
     }
@@ -325,7 +334,7 @@ impl Builder {
         &self.instructions
     }
 
-    /// Completes an error of the instruction that is being added, with its name and its path.
+    /// Adds the names and the path of the instruction that is being added to an error.
     pub(super) fn instruction_error(&self, name: &str, error: InstructionError) -> HloError {
         let (computation, instruction) = (self.computations.len(), self.instructions.len());
         let path = FieldPath::new("computations").index(computation);

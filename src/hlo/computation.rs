@@ -1,4 +1,5 @@
-//! [`Computation`]: a function, which is a list of instructions. An instruction can call it.
+//! A [`Computation`] is a function of a module: a list of instructions that computes one result.
+//! Other computations call it with instructions such as `call` and `fusion`.
 
 use super::{HloError, Instruction, MAX_CALL_DEPTH, Opcode};
 use crate::{
@@ -6,8 +7,8 @@ use crate::{
     text::excerpt,
 };
 
-/// A function. The list of instructions includes its parameters and the instruction that computes
-/// its result.
+/// A function. The list of instructions includes its parameters, and the instruction that computes
+/// its result, which is called the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computation {
     name: String,
@@ -15,16 +16,17 @@ pub struct Computation {
     /// The index of each parameter's instruction, in the order of the parameters.
     parameters: Vec<usize>,
     root: usize,
-    /// The greatest depth of nested calls. A computation without calls has the depth 1.
+    /// The number of computations in the longest chain of calls that begins here. It is 1 for a
+    /// computation without calls.
     depth: usize,
 }
 
 impl Computation {
-    /// Creates a computation whose result is the instruction `root`. `before` has all computations
-    /// that precede it in the module, which are the ones that it may call.
+    /// Creates a computation whose result is the instruction `root`. `before` has the computations
+    /// that precede it in the module, because it may call only these.
     ///
-    /// Returns an error if the parameters are not numbered 0, 1, 2 and so on, or if calls are
-    /// nested too deeply.
+    /// Returns an error if the parameters are not numbered 0, 1, 2 and so on, or if the chain of
+    /// calls is longer than [`MAX_CALL_DEPTH`].
     pub(super) fn new(
         name: String,
         instructions: Vec<Instruction>,
@@ -63,13 +65,13 @@ impl Computation {
         Ok(Self { name, instructions, parameters, root, depth })
     }
 
-    /// Returns the name, such as `main`.
+    /// Returns the name of the computation, such as `main`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the instructions. Each one follows its operands.
+    /// Returns the instructions. An instruction comes after its operands.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions

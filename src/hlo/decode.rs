@@ -1,7 +1,8 @@
 //! Decodes modules from serialized protos.
 //!
-//! The decoder splits a message into its fields, and decodes and checks one instruction at a time.
-//! So a hostile message cannot use more memory than the module that it encodes.
+//! The decoder splits a message into its fields, and decodes, checks and converts one instruction
+//! at a time. Decoding the whole message first would be simpler, but a hostile message could then
+//! take many times its size in memory before the first check.
 
 use std::collections::HashMap;
 
@@ -22,19 +23,21 @@ use crate::{
     shape::{FieldPath, Shape},
 };
 
-/// The first bytes of MLIR's bytecode, by which such a module is recognized and refused.
+/// The first bytes of MLIR's bytecode. Users may mistake it for a proto, because JAX also exports
+/// modules in this form, so it has an error of its own.
 const MLIR_BYTECODE: &[u8] = b"ML\xefR";
 
 impl Module {
     /// Decodes a serialized `xla.HloModuleProto`, or an `xla.HloProto` that contains one.
     ///
-    /// The decoder skips fields that do not affect data movement. It keeps an opcode that the
-    /// compiler does not support, but not its attributes; see [`Opcode::Other`].
+    /// The decoder skips fields that do not affect data movement. If the compiler does not support
+    /// an instruction, the module keeps the instruction without its attributes; see
+    /// [`Opcode::Other`].
     ///
     /// # Errors
     ///
-    /// Returns an error if `bytes` is not such a message, if the module is invalid, or if it
-    /// exceeds a limit on instructions, computations, nested calls or bytes.
+    /// Returns an error if `bytes` is neither message, if the module is invalid, or if it exceeds a
+    /// limit on instructions, computations, nested calls or bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, HloError> {
         let parts = ModuleParts::read(module_message(bytes)?)?;
         let mut builder = Builder::new(parts.name);
@@ -83,11 +86,11 @@ impl Module {
     }
 }
 
-/// Returns the bytes of the `HloModuleProto`: field 1 of an `HloProto`, or all of `bytes` if they
-/// are an `HloModuleProto` already.
+/// Returns the bytes of the `HloModuleProto`: the contents of field 1 if `bytes` is an `HloProto`,
+/// and all of `bytes` if it is an `HloModuleProto` already.
 ///
-/// The two messages have different fields: an `HloProto` has only fields 1 and 3, and an
-/// `HloModuleProto` always has `host_program_shape`, which is field 4.
+/// The two messages are told apart by their fields. An `HloProto` has only the fields 1 and 3, and
+/// an `HloModuleProto` always has `host_program_shape`, which is field 4.
 pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
     if bytes.starts_with(MLIR_BYTECODE) {
         return Err(HloError::Field {
@@ -109,7 +112,7 @@ pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
     module.ok_or_else(|| malformed("bytes", "no module").into())
 }
 
-/// The fields of a module. Its computations are still serialized.
+/// The fields of a module, with its computations still serialized.
 struct ModuleParts<'a> {
     name: &'a str,
     computations: Vec<&'a [u8]>,
@@ -121,8 +124,8 @@ struct ModuleParts<'a> {
 }
 
 impl<'a> ModuleParts<'a> {
-    /// Splits the message of a module into its fields. Skips fields that do not affect data
-    /// movement.
+    /// Splits the message of a module into its fields, and decodes the short ones. Skips fields
+    /// that do not affect data movement.
     fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
         let mut parts = Self {
             name: "",
@@ -171,8 +174,8 @@ impl<'a> ModuleParts<'a> {
     }
 }
 
-/// Merges a serialized message into `known`, a field that was decoded before. Returns an error if
-/// the message is malformed or too long.
+/// Merges a serialized message into `known`, because the wire format allows a message field to
+/// occur several times. Returns an error if the message is malformed or too long.
 fn merge(known: &mut impl Message, message: &[u8], name: &'static str) -> Result<(), HloError> {
     within_limit(message.len())?;
     Ok(known.merge(message).map_err(|error| malformed(name, &error.to_string()))?)
@@ -186,7 +189,7 @@ fn within_limit(given: usize) -> Result<(), HloError> {
     Ok(())
 }
 
-/// The fields of a computation. Its instructions are still serialized.
+/// The fields of a computation, with its instructions still serialized.
 struct ComputationParts<'a> {
     name: &'a str,
     instructions: Vec<&'a [u8]>,
@@ -217,9 +220,9 @@ impl<'a> ComputationParts<'a> {
         Ok(parts)
     }
 
-    /// Adds the instructions to `builder`, finishes the computation, and returns its index in the
-    /// module. `computations` has the index of each finished computation, by its id. `decoded`
-    /// counts the decoded bytes, which are limited.
+    /// Decodes the instructions and adds them to `builder`, finishes the computation, and returns
+    /// its index in the module. `computations` maps the id of each earlier computation to its
+    /// index. `decoded` counts the bytes that were decoded in all computations, which are limited.
     fn build(
         &self,
         builder: &mut Builder,
@@ -246,13 +249,15 @@ impl<'a> ComputationParts<'a> {
     }
 }
 
-/// Returns the low 32 bits of an instruction's id, because XLA compares only these bits.
+/// Returns the low 32 bits of an instruction's id. XLA identifies instructions inside a computation
+/// by these bits only.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // only the low bits are wanted
 pub(super) fn low_bits(id: i64) -> u32 {
     id as u32
 }
 
-/// Decodes one instruction, adds it to `builder`, and records its index under its id.
+/// Converts one instruction and adds it to `builder`. Records its index under its id in `ids`, for
+/// later instructions that use it as an operand.
 fn instruction(
     proto: proto::HloInstructionProto,
     literal: Option<&[u8]>,
@@ -296,7 +301,7 @@ fn instruction(
 }
 
 /// Splits the message of an instruction into its literal, which is still serialized, and a message
-/// with all other fields. Literals are split off because they have a separate limit.
+/// with all other fields. The literal is split off because it has a separate limit.
 fn split_literal(
     bytes: &[u8],
     decoded: &mut usize,
@@ -313,7 +318,7 @@ fn split_literal(
                 return Err(HloError::TooManyLiteralBytes { given, limit });
             }
             // The wire format allows a message field to occur several times, and requires that the
-            // occurrences are merged.
+            // occurrences are merged. Concatenating their bytes has this effect.
             literal.get_or_insert_default().extend_from_slice(given);
         } else {
             *decoded += field.raw.len();
@@ -325,8 +330,9 @@ fn split_literal(
     Ok((rest, literal))
 }
 
-/// Converts a list of ids to the indices of instructions or computations. `find` returns the index
-/// for an id; if it returns `None`, the result is an error.
+/// Converts a list of ids to indices of instructions or computations. `find` returns the index for
+/// an id, or `None` if there is no such id, which is an error. `name` is the name of the field with
+/// the ids.
 fn places(
     name: &'static str,
     ids: &[i64],

@@ -1,4 +1,4 @@
-//! Encodes modules as serialized protos that XLA can read.
+//! Encodes modules as serialized `xla.HloModuleProto` messages, which XLA can read.
 
 use prost::Message;
 
@@ -6,8 +6,9 @@ use super::{Computation, Instruction, Module, Opcode, literal_proto};
 use crate::{proto::hlo as proto, shape::Shape};
 
 impl Module {
-    /// Serializes the module as an `xla.HloModuleProto`. All layouts are written, even the default
-    /// ones. [`Module::decode`] decodes the result to an equal module.
+    /// Serializes the module as an `xla.HloModuleProto`. As in XLA, every array in the message has
+    /// a layout, even if it is the default one. [`Module::decode`] decodes the result to a module
+    /// that is equal except for these explicit layouts.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let program_shape = proto::ProgramShape {
@@ -24,8 +25,8 @@ impl Module {
             buffer_donor: self.donated_buffers().into(),
             ..Default::default()
         };
-        // Encode one message at a time, because the messages of all instructions together would
-        // need more memory than the module.
+        // Encode one instruction at a time, because the messages of all instructions together would
+        // take more memory than the module.
         let mut bytes = module.encode_to_vec();
         let mut first = 1;
         for (id, computation) in self.computations().iter().enumerate() {
@@ -36,13 +37,15 @@ impl Module {
     }
 }
 
-/// The tag of the field `HloModuleProto.computations`.
+/// The tag of the field `HloModuleProto.computations`: its number, and the wire type of a message.
 const COMPUTATIONS: u8 = 3 << 3 | 2;
 
-/// The tag of the field `HloComputationProto.instructions`.
+/// The tag of the field `HloComputationProto.instructions`: its number, and the wire type of a
+/// message.
 const INSTRUCTIONS: u8 = 2 << 3 | 2;
 
-/// Appends a field that contains a message: the tag, the length, and the bytes.
+/// Appends a field that contains a serialized message: its tag, its length as an integer of
+/// variable length, and its bytes.
 #[allow(clippy::cast_possible_truncation)] // seven bits at a time
 fn push(bytes: &mut Vec<u8>, tag: u8, message: &[u8]) {
     bytes.push(tag);
@@ -55,7 +58,8 @@ fn push(bytes: &mut Vec<u8>, tag: u8, message: &[u8]) {
     bytes.extend_from_slice(message);
 }
 
-/// Serializes a computation. Its instructions get consecutive ids that begin at `first`.
+/// Serializes a computation. Its instructions get consecutive ids from `first` on, so that an id is
+/// unique in the module.
 fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     let number = |place: usize| first + int64(place as u64);
     let program_shape = proto::ProgramShape {
@@ -82,7 +86,7 @@ fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     bytes
 }
 
-/// Converts a shape. As in XLA, the message also contains default layouts.
+/// Converts a shape, and adds the default layout to each array that has no layout.
 fn shape(shape: &Shape) -> proto::Shape {
     (&shape.clone().with_default_layouts()).into()
 }
@@ -93,6 +97,8 @@ fn parameter_names(computation: &Computation) -> Vec<String> {
     places.map(|&place| instructions[place].name().to_owned()).collect()
 }
 
+/// Converts a number to the type that protos use. A number that is too large becomes the greatest
+/// one.
 fn int64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -105,7 +111,8 @@ fn sizes(list: &[u64]) -> Vec<i64> {
     list.iter().copied().map(int64).collect()
 }
 
-/// Converts an instruction. The message lacks the id and the operands, which the caller adds.
+/// Converts an instruction. The caller adds the id and the ids of the operands, because they depend
+/// on the position of the computation in the module.
 fn instruction(instruction: &Instruction) -> proto::HloInstructionProto {
     let opcode = instruction.opcode();
     let mut proto = proto::HloInstructionProto {

@@ -1,5 +1,5 @@
-//! [`HloError`]: the reason why a module was refused. The error names the computation, the
-//! instruction and the field, so that the user can find the mistake.
+//! An [`HloError`] says why a module was refused. It names the computation, the instruction and the
+//! field, so that the user can find the mistake.
 
 use crate::{
     error_kind::ErrorKind,
@@ -13,8 +13,8 @@ pub enum HloError {
     /// The bytes do not encode a module, or a field of the module itself is invalid.
     #[error(transparent)]
     Message(#[from] ShapeError),
-    /// A field of the module or of a computation is missing, or names something that does not
-    /// exist.
+    /// A field of the module or of a computation is missing, has a value that is not accepted, or
+    /// refers to something that does not exist.
     #[error("{field}: {given}; expected {accepted}")]
     Field {
         /// The path of the field.
@@ -27,9 +27,9 @@ pub enum HloError {
     /// An instruction breaks a rule of its opcode.
     #[error("instruction {instruction} of computation {computation}: {error}")]
     Instruction {
-        /// The name of the computation.
+        /// The name of the computation, or its index if the name is not known yet.
         computation: String,
-        /// The name of the instruction, or its index in the computation if it has no name.
+        /// The name of the instruction. It is empty if the instruction has no name in a proto.
         instruction: String,
         /// The path of the instruction in the module.
         path: FieldPath,
@@ -56,16 +56,17 @@ pub enum HloError {
         /// The construct, in words.
         reason: String,
     },
-    /// An error of an instruction or computation, with the line of the text on which this
-    /// instruction or computation begins.
+    /// An error about an instruction or a computation of a text, with the line on which the
+    /// instruction or the computation begins.
     #[error("line {line}: {error}")]
     Line {
         /// The line, counted from 1.
         line: usize,
-        /// The error.
+        /// The error without the line.
         error: Box<HloError>,
     },
-    /// The shape of a buffer does not match the entry computation's parameter or result.
+    /// The declared shape of a buffer of the program differs from the shape of the entry
+    /// computation's parameter or result in an element type or an extent.
     #[error("{field}: expected {expected}, which the entry computation has, got {given}")]
     EntryLayout {
         /// The path of the field.
@@ -75,10 +76,11 @@ pub enum HloError {
         /// The shape in the field.
         given: Box<Shape>,
     },
-    /// The module has more instructions than stridec accepts.
+    /// The module has more instructions than stridec accepts. StableHLO text also gets this error
+    /// if it has too many values or types.
     #[error("computations: expected at most {limit} instructions in all, got {given} or more")]
     TooManyInstructions {
-        /// A lower bound on the number of instructions.
+        /// A lower bound on the number of instructions, because the rest was not counted.
         given: usize,
         /// The maximum that stridec accepts.
         limit: usize,
@@ -99,7 +101,8 @@ pub enum HloError {
         /// The maximum depth that stridec accepts.
         limit: usize,
     },
-    /// The operands of all calls together have more shapes than stridec compares.
+    /// The operands of all calls together have more shapes than stridec compares. A memory report
+    /// returns this error if the results of all instructions together contain too many arrays.
     #[error(
         "computations: expected calls whose operands have at most {limit} shapes in all, got {given} or more"
     )]
@@ -130,7 +133,8 @@ pub enum HloError {
 }
 
 impl HloError {
-    /// Returns the kind of failure, by which a caller can decide how to react.
+    /// Returns the kind of the error, by which a caller can decide how to react. A module that
+    /// exceeds a limit is unsupported, not invalid.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -160,7 +164,8 @@ impl HloError {
     }
 }
 
-/// The rule that an instruction breaks. The paths of fields begin at the instruction's message.
+/// The rule that an instruction breaks. The paths of fields begin at the message of the
+/// instruction; [`HloError::field`] returns the path from the start of the module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstructionError {
@@ -185,7 +190,7 @@ pub enum InstructionError {
         /// The accepted values.
         accepted: &'static str,
     },
-    /// An earlier instruction of the computation has the same id.
+    /// An earlier instruction of the same computation has the same id.
     #[error(
         "{field}: {given} is taken by an instruction before this one; expected each number once"
     )]
@@ -221,7 +226,8 @@ pub enum InstructionError {
         /// The given computation, in words.
         given: String,
     },
-    /// The declared shape differs from the inferred one.
+    /// The shape that the module declares for the instruction differs from the shape that is
+    /// inferred from the operands and attributes.
     #[error("shape: expected {expected}, which the operands and attributes give, got {given}")]
     Result {
         /// The inferred shape, in words.
@@ -229,7 +235,7 @@ pub enum InstructionError {
         /// The declared shape.
         given: Box<Shape>,
     },
-    /// A literal has more or fewer values or bytes than its shape.
+    /// A literal has more or fewer values or bytes than its shape requires.
     #[error("{field}: expected {expected} {what}, those of {shape}, got {given}")]
     LiteralSize {
         /// The path of the field.
@@ -246,7 +252,7 @@ pub enum InstructionError {
 }
 
 impl InstructionError {
-    /// Returns the path of the invalid field, relative to the instruction's message.
+    /// Returns the path of the invalid field, relative to the message of the instruction.
     #[must_use]
     pub fn field(&self) -> FieldPath {
         match self {
@@ -262,8 +268,9 @@ impl InstructionError {
         }
     }
 
-    /// Returns the error with `outer`, the path of the enclosing message, before the path of the
-    /// field.
+    /// Prepends `outer`, the path of the enclosing message, to the path of the field. Errors about
+    /// operands, callees and results are not changed, because their fields are always at the top of
+    /// the instruction's message.
     pub(super) fn below(mut self, outer: &FieldPath) -> Self {
         match &mut self {
             Self::Value(error) => return Self::Value(error.clone().below(outer)),

@@ -1,9 +1,10 @@
-//! [`Instruction`]: an operation on values, together with the shape of its result.
+//! An [`Instruction`] applies an opcode to the results of earlier instructions, and records the
+//! shape of its own result.
 
 use super::{Opcode, SourceLine};
 use crate::shape::Shape;
 
-/// An operation on the values of earlier instructions, and the shape of its result.
+/// An opcode, the instructions whose results are its operands, and the shape of its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     pub(super) name: String,
@@ -14,14 +15,14 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// Returns the name, such as `transpose.3`.
+    /// Returns the name of the instruction, such as `transpose.3`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the shape of the result, with the layout in the module. This layout has no effect,
-    /// except for `bitcast`.
+    /// Returns the shape of the result, with the layout that the module gives it. The layout has no
+    /// effect, except for `bitcast`; see [`Module`](super::Module).
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape

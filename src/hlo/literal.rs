@@ -1,4 +1,4 @@
-//! [`Literal`]: the value of a constant, as bytes in row-major order.
+//! A [`Literal`] is the value of a constant, stored as bytes in row-major order.
 
 use smallvec::SmallVec;
 
@@ -7,14 +7,16 @@ use crate::shape::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError,
 
 /// The value of a constant: an array, or a tuple of values.
 ///
-/// [`bytes`](Self::bytes) has the elements of an array in row-major order, regardless of the layout
-/// in which the literal was written. An element takes whole bytes, in little-endian order:
+/// [`bytes`](Self::bytes) contains the elements of an array in row-major order, whatever the layout
+/// in which the module stored the constant. Each element takes a whole number of bytes, in
+/// little-endian order:
 ///
 /// - A `pred` is 0 or 1.
-/// - A type narrower than 8 bits takes one byte, with its value in the low bits and zeros above.
+/// - An element narrower than 8 bits takes one byte, with its value in the low bits and zeros
+///   above.
 /// - A complex number is its real part, followed by its imaginary part.
 ///
-/// A tuple has the bytes of its elements, in order.
+/// The bytes of a tuple are the bytes of its elements, one element after another.
 ///
 /// ```
 /// use stridec::hlo::Literal;
@@ -29,8 +31,8 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// Creates a value from its bytes, in the order that [`Literal`] describes. Layouts in `shape`
-    /// are ignored.
+    /// Creates a value from its bytes, which must be in the order that [`Literal`] describes.
+    /// Layouts in `shape` are ignored. Bits that an element does not use are cleared.
     ///
     /// # Errors
     ///
@@ -52,8 +54,9 @@ impl Literal {
         Ok(Self { shape, bytes })
     }
 
-    /// Creates a value from bytes in the order of memory, which the layout of `shape` defines. Each
-    /// element is encoded as [`Literal`] describes.
+    /// Creates a value from bytes in the order in which the layout of `shape` stores the elements.
+    /// Each element is encoded as [`Literal`] describes. Only the order of the dimensions matters,
+    /// because literals have no tiles and no padding.
     pub(super) fn from_memory_order(
         shape: &Shape,
         bytes: Vec<u8>,
@@ -68,13 +71,13 @@ impl Literal {
         }
     }
 
-    /// Creates a tuple from the values of its elements.
+    /// Creates a tuple from its elements.
     pub(super) fn tuple(parts: Vec<Self>) -> Result<Self, InstructionError> {
         let shape = Shape::tuple(parts.iter().map(|part| part.shape.clone()))?;
         Ok(Self { shape, bytes: parts.into_iter().flat_map(|part| part.bytes).collect() })
     }
 
-    /// Returns the element type and the extents, without a layout.
+    /// Returns the shape of the value. It has no layouts.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -86,7 +89,7 @@ impl Literal {
         &self.bytes
     }
 
-    /// Returns the elements of a tuple. Returns an empty list for an array.
+    /// Returns the elements of a tuple, or an empty list if the value is an array.
     #[must_use]
     pub fn parts(&self) -> Vec<Self> {
         let mut rest = self.bytes.as_slice();
@@ -128,7 +131,8 @@ fn without_layouts(shape: &Shape) -> Result<Shape, ShapeError> {
     Shape::new(shape.element_type(), extents, None)
 }
 
-/// Returns the size of a literal of this shape in bytes, or `None` if it exceeds a `u64`.
+/// Returns the size in bytes of a literal with this shape, or `None` if the size does not fit in a
+/// `u64`.
 fn byte_count(shape: &Shape) -> Option<u64> {
     let mut parts = shape.tuple_shapes().iter();
     let own = match shape.element_type().storage_bits() {
@@ -138,8 +142,9 @@ fn byte_count(shape: &Shape) -> Option<u64> {
     parts.try_fold(own, |sum, part| sum.checked_add(byte_count(part)?))
 }
 
-/// Normalizes the bytes of a literal, so that equal values have equal bytes: clears the bits that a
-/// type narrower than 8 bits does not use, and sets a nonzero `pred` to 1.
+/// Normalizes the bytes of a literal, because literals with equal values must compare as equal:
+/// clears the bits that an element narrower than 8 bits does not use, and sets every nonzero `pred`
+/// to 1.
 fn clear_unused_bits(shape: &Shape, bytes: &mut [u8]) {
     let mut rest = bytes;
     for part in shape.tuple_shapes() {
@@ -163,12 +168,13 @@ fn clear_unused_bits(shape: &Shape, bytes: &mut [u8]) {
     }
 }
 
-/// Returns true if a layout stores the elements in row-major order.
+/// Returns true if the dimensions of the layout are in row-major order.
 fn is_row_major(layout: &Layout) -> bool {
     layout.minor_to_major.iter().rev().copied().eq(0..layout.minor_to_major.len())
 }
 
-/// Reorders the bytes of a literal from the order `minor_to_major` to row-major order.
+/// Reorders the elements of a literal from the dimension order `minor_to_major` to row-major order,
+/// and returns their bytes.
 fn row_major(literal: &Literal, minor_to_major: &[usize]) -> Vec<u8> {
     let extents = queries::bounds(&literal.shape).unwrap_or_default();
     let elements = extents.iter().product::<u64>();

@@ -1,4 +1,6 @@
-//! Converts literals from and to `xla.LiteralProto`.
+//! Converts literals from and to the message `xla.LiteralProto`. The message has a separate field
+//! for each element type: numbers of common types are in repeated fields, such as `s32s`, and all
+//! other types are bytes, as in `f16s`.
 
 use prost::Message;
 
@@ -10,12 +12,13 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// Decodes a serialized literal. Compares the number of a tuple's elements with its shape before
-/// decoding them, so that a hostile message cannot use much memory.
+/// Decodes a serialized literal. The elements of a tuple are decoded one at a time, and only after
+/// their number was compared with the shape, so that a hostile message cannot use much memory.
 pub(super) fn decode(bytes: &[u8]) -> Result<Literal> {
     literal(bytes, 1).map_err(|error| error.below(&FieldPath::new("literal")))
 }
 
+/// Decodes a literal at the nesting depth `depth`, which is 1 for the outermost one.
 fn literal(bytes: &[u8], depth: usize) -> Result<Literal> {
     let mut proto = proto::LiteralProto::default();
     let mut parts = Vec::new();
@@ -61,9 +64,10 @@ fn malformed(error: &prost::DecodeError) -> ShapeError {
     super::wire::malformed("literal", &error.to_string())
 }
 
-/// Returns the values in the field that a `LiteralProto` uses for an element type. The result has
-/// the name of the field, the number of entries in the field for one element, or 0 if the field
-/// contains bytes, and the values as bytes.
+/// Returns the elements from the field that a `LiteralProto` uses for `element_type`. The result
+/// has three parts: the name of the field, the number of entries in the field for each element, and
+/// the elements as bytes. The number of entries is 2 for a complex type, and 0 if the field
+/// contains bytes instead of numbers.
 fn values(element_type: ElementType, proto: &proto::LiteralProto) -> (&'static str, u64, Vec<u8>) {
     use ElementType as E;
     macro_rules! numbers {
@@ -113,6 +117,7 @@ fn values(element_type: ElementType, proto: &proto::LiteralProto) -> (&'static s
     }
 }
 
+/// Converts the elements of an array, and checks their number.
 fn array(shape: &Shape, proto: &proto::LiteralProto) -> Result<Literal> {
     let (field, each, bytes) = values(shape.element_type(), proto);
     let elements = queries::elements_in(shape).unwrap_or(u64::MAX);
@@ -121,7 +126,8 @@ fn array(shape: &Shape, proto: &proto::LiteralProto) -> Result<Literal> {
     if bytes.len() as u64 == size {
         return Literal::from_memory_order(shape, bytes);
     }
-    // The error counts entries of the field, so that a complex number counts as two.
+    // Count entries of the field in the error, as a reader of the message sees them. A complex
+    // number has two entries.
     let one = width.checked_div(each).unwrap_or(1);
     Err(InstructionError::LiteralSize {
         field: FieldPath::new(field),
@@ -132,7 +138,7 @@ fn array(shape: &Shape, proto: &proto::LiteralProto) -> Result<Literal> {
     })
 }
 
-/// Converts a literal to a message. The message contains the elements in row-major order.
+/// Converts a literal to a message, which contains the elements in row-major order.
 pub(super) fn encode(literal: &Literal) -> proto::LiteralProto {
     use ElementType as E;
     let shape = literal.shape().clone().with_default_layouts();

@@ -1,5 +1,9 @@
-//! HLO modules, the form in which XLA represents programs. A module can be read from a proto, from
-//! HLO text or from StableHLO text, or built in code.
+//! HLO is the intermediate representation of XLA. A program in HLO is a [`Module`]: a list of
+//! functions, which are called computations. A [`Computation`] is a list of instructions, and an
+//! [`Instruction`] applies an [`Opcode`], such as `transpose`, to the results of earlier
+//! instructions, which are called its operands.
+//!
+//! A module can be read from a proto, from HLO text or from StableHLO text, or built in code.
 //!
 //! | to | use |
 //! |---|---|
@@ -11,8 +15,8 @@
 //!
 //! A [`Module`] is valid by construction: operands precede the instructions that use them, called
 //! computations precede their callers, every shape agrees with the operands and attributes, and
-//! parameters are numbered from 0. The rules are those of XLA's `hlo_instruction.cc`,
-//! `hlo_verifier.cc` and `shape_inference.cc`.
+//! parameters are numbered from 0. Code that receives a module therefore does not check it again.
+//! The rules follow XLA's `hlo_instruction.cc`, `hlo_verifier.cc` and `shape_inference.cc`.
 //!
 //! ```
 //! use stridec::hlo::{Builder, Module, Opcode};
@@ -27,8 +31,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Opcodes that the compiler does not support, such as `dot`, are kept as [`Opcode::Other`]. So
-//! modules that contain them can be read, printed and measured.
+//! Instructions that the compiler does not support, such as `dot`, are kept as [`Opcode::Other`],
+//! so that modules that contain them can still be read, printed and measured.
 
 mod alias;
 mod attributes;

@@ -1,16 +1,18 @@
-//! [`Module`]: a list of computations, with the entry computation and the layouts of the program's
-//! buffers.
+//! A [`Module`] is a list of computations. It also records which of them is the entry computation,
+//! and the layouts of the buffers that the program reads and writes.
 
 use super::{
     BufferDonor, Computation, HloError, InputOutputAlias, Instruction, alias::DonatedBuffers,
 };
 use crate::shape::{ElementType, FieldPath, Shape, queries};
 
-/// A program that is valid by construction. The [module documentation](super) has the rules.
+/// A program in HLO. It is valid by construction; the [module documentation](super) lists the rules
+/// that hold.
 ///
 /// The buffers of the program have the layouts of [`parameters`](Self::parameters) and
 /// [`result`](Self::result), which XLA calls `host_program_shape`. The layouts of instructions have
-/// no effect, except for `bitcast`.
+/// no effect, because the elements of an intermediate result do not depend on how it is stored. The
+/// exception is `bitcast`, which interprets the stored bytes of its operand as another shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
     name: String,
@@ -22,9 +24,10 @@ pub struct Module {
 }
 
 impl Module {
-    /// Creates a module. `entry` is the index of the entry computation, and `parameters` and
-    /// `result` are the shapes of the program's buffers. Returns an error if these do not match the
-    /// entry computation.
+    /// Creates a module from finished computations. `entry` is the index of the entry computation,
+    /// and `parameters` and `result` are the shapes of the program's buffers. Returns an error if
+    /// the number of parameters, an element type or an extent differs from the entry computation.
+    /// Layouts may differ.
     pub(super) fn new(
         name: String,
         computations: Vec<Computation>,
@@ -61,20 +64,20 @@ impl Module {
     }
 
     /// Returns the module with `donated` as the buffers that results may reuse. Returns an error if
-    /// `donated` breaks a rule of [`DonatedBuffers::check`], for example if a path leads to no
-    /// array.
+    /// `donated` breaks a rule of [`DonatedBuffers::check`], for example if a path leads to a tuple
+    /// instead of an array.
     pub(super) fn with_donated_buffers(self, donated: DonatedBuffers) -> Result<Self, HloError> {
         donated.check(&self.parameters, &self.result)?;
         Ok(Self { donated, ..self })
     }
 
-    /// Returns the name.
+    /// Returns the name of the module.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the computations. Each one follows the computations that it calls.
+    /// Returns the computations. A computation comes after all computations that it calls.
     #[must_use]
     pub fn computations(&self) -> &[Computation] {
         &self.computations
@@ -91,22 +94,22 @@ impl Module {
         self.entry
     }
 
-    /// Returns the shapes of the buffers that the program reads, in the order of the parameters. A
-    /// tuple has one buffer for each array inside it.
+    /// Returns the shapes of the program's inputs, in the order of the parameters. If a shape is a
+    /// tuple, each array inside it has a separate buffer.
     #[must_use]
     pub fn parameters(&self) -> &[Shape] {
         &self.parameters
     }
 
-    /// Returns the shape of the buffer that the program writes. A tuple has one buffer for each
-    /// array inside it.
+    /// Returns the shape of the program's output. If the shape is a tuple, each array inside it has
+    /// a separate buffer.
     #[must_use]
     pub fn result(&self) -> &Shape {
         &self.result
     }
 
-    /// Returns the arrays in the result that reuse buffers of parameters, such as arrays that are
-    /// donated in JAX. They do not change the values of the result.
+    /// Returns the arrays in the result that reuse the buffers of parameters. JAX writes such
+    /// aliases for arguments that the user donates. They do not change the values of the result.
     ///
     /// ```
     /// use stridec::hlo::Module;
@@ -123,23 +126,25 @@ impl Module {
         &self.donated.aliases
     }
 
-    /// Returns the arrays in parameters whose buffers any result may reuse.
+    /// Returns the arrays in parameters whose buffers any result may reuse. In contrast to
+    /// [`aliases`](Self::aliases), no result is chosen yet.
     #[must_use]
     pub fn donors(&self) -> &[BufferDonor] {
         &self.donated.donors
     }
 
-    /// Returns the buffers of parameters that results may reuse.
+    /// Returns the aliases and the donors together.
     pub(super) fn donated_buffers(&self) -> &DonatedBuffers {
         &self.donated
     }
 
-    /// Returns the instructions of all computations, computation by computation.
+    /// Returns the instructions of all computations, in the order of
+    /// [`computations`](Self::computations).
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.computations.iter().flat_map(Computation::instructions)
     }
 
-    /// Returns the module with default layouts, which are row-major, for all buffers.
+    /// Returns the module with the default layout, which is row-major, for every buffer.
     #[must_use]
     pub fn with_default_layouts(self) -> Self {
         let parameters = self.parameters.iter().map(row_major).collect();
@@ -148,7 +153,8 @@ impl Module {
     }
 }
 
-/// Returns a shape without its layouts, so that the default layouts apply.
+/// Returns a shape without its layouts. An array without a layout has the default layout, which is
+/// row-major.
 fn row_major(shape: &Shape) -> Shape {
     if shape.is_array() {
         let dimensions = shape.dimensions().iter().copied();

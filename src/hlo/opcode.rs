@@ -1,39 +1,41 @@
-//! [`Opcode`]: an operation with its attributes, such as the dimensions of a transpose.
+//! An [`Opcode`] is the operation of an instruction together with its attributes, such as the
+//! permutation of a transpose.
 
 use super::{Literal, opcode_names::OPCODES};
 
-/// The operation of an instruction, with its attributes. The attributes have their names from XLA.
-/// An attribute `computation` is an index into
+/// The operation of an instruction, with its attributes. The attributes have the names that XLA
+/// gives them. An attribute called `computation` is an index into
 /// [`Module::computations`](super::Module::computations).
 ///
-/// An opcode is not checked when it is created. [`Builder`](super::Builder) and the readers check
-/// it when it becomes an instruction.
+/// An opcode is not checked when it is created, because its rules depend on the operands.
+/// [`Builder`](super::Builder) and the readers check it when it becomes part of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opcode {
-    /// The value of a parameter, which the caller passes.
+    /// An argument that the caller of the computation passes.
     Parameter {
         /// The index of the parameter, from 0.
         number: usize,
     },
-    /// A value that is stored in the module.
+    /// A value that the module contains.
     Constant(Box<Literal>),
-    /// An array in which each element is its own index along a dimension, as a number of the
-    /// result's type.
+    /// An array in which each element is its own index along a dimension, converted to the element
+    /// type of the result.
     Iota {
         /// The dimension along which the elements count upwards.
         dimension: usize,
     },
     /// A copy of the operand, possibly in another layout.
     Copy,
-    /// The memory of the operand, interpreted with the type, the extents and the layout of the
-    /// result. If elements of the two types have different widths, only the bytes are preserved.
+    /// The stored bytes of the operand, interpreted with the type, the extents and the layout of
+    /// the result. Both shapes must take the same number of bytes.
     Bitcast,
-    /// The bits of the operand, interpreted as another type. If that type is narrower, the result
-    /// has an additional minor-most dimension. If it is wider, the minor-most dimension is removed.
+    /// The bits of the operand, interpreted as another element type. If that type is narrower, the
+    /// result has an additional minor-most dimension, which runs over the parts of an element:
+    /// `f32[2,3]` becomes `u8[2,3,4]`. If it is wider, the minor-most dimension is removed.
     BitcastConvert,
-    /// The elements of the operand with other extents. Elements keep their order, which is the
-    /// row-major order of their indices, so layouts have no effect.
+    /// The elements of the operand with other extents. Elements keep their place in the row-major
+    /// order of indices, so layouts have no effect.
     Reshape,
     /// The elements of the operand, converted to another type.
     Convert,
@@ -70,31 +72,33 @@ pub enum Opcode {
         /// The dimension along which the operands are joined.
         dimension: usize,
     },
-    /// A slice whose start is known only at run time. The start is given by operands: one vector,
-    /// or one scalar for each dimension. It is clamped so that the slice is inside the operand.
+    /// A slice of the first operand, whose start is known only at run time. The start is given by
+    /// the other operands: one vector, or one scalar for each dimension. It is clamped so that the
+    /// whole slice is inside the operand.
     DynamicSlice {
-        /// The extents of the slice.
+        /// The extent of the slice along each dimension.
         sizes: Vec<u64>,
     },
     /// The first operand, in which a slice is replaced by the second operand. The other operands
-    /// are the start of the slice, as in [`DynamicSlice`](Self::DynamicSlice).
+    /// are the start of the slice, which is clamped as in [`DynamicSlice`](Self::DynamicSlice).
     DynamicUpdateSlice,
-    /// Slices of the first operand, whose starts are in the second operand.
+    /// Slices of the first operand, which start at the indices in the second operand.
     Gather(Box<Gather>),
-    /// One or several arrays, in which windows are combined with updates. The operands are the
-    /// arrays, then the starts of the windows, and then one array of updates for each array. The
-    /// result for several arrays is a tuple.
+    /// One or several arrays, in which some elements are combined with updates. The operands are
+    /// the arrays, then an array with the indices at which windows of updates start, and then the
+    /// updates for each array. If there are several arrays, the result is a tuple.
     Scatter(Box<Scatter>),
-    /// The operands, sorted along a dimension. All operands are reordered in the same way. The
-    /// result for several operands is a tuple.
+    /// The operands, sorted along a dimension. Several operands are reordered in the same way, and
+    /// the result is a tuple of them.
     Sort {
         /// The dimension along which elements are sorted.
         dimension: usize,
         /// True if equal elements keep their order.
         is_stable: bool,
-        /// The computation that compares elements. It returns true if one element must be before
-        /// another. Its parameters are pairs: the two elements of the first operand, then those of
-        /// the second operand, and so on.
+        /// The computation that compares elements. It returns true if its first element must
+        /// precede its second one. If there are several operands, it has two parameters for each:
+        /// the two elements of the first operand, the two elements of the second operand, and so
+        /// on.
         computation: usize,
     },
     /// The extent of the operand along a dimension.
@@ -102,10 +106,11 @@ pub enum Opcode {
         /// The dimension whose extent is returned.
         dimension: usize,
     },
-    /// A reduction: the elements of the first operand along some dimensions are combined with each
-    /// other and with the second operand, a scalar. The order of the combinations is not specified.
+    /// A reduction: all elements of the first operand along some dimensions, and the second
+    /// operand, a scalar, are combined into one element. The order of the combinations is not
+    /// specified.
     Reduce {
-        /// The dimensions that are reduced. The result does not have them.
+        /// The reduced dimensions, which the result does not have.
         dimensions: Vec<usize>,
         /// The computation that combines two elements.
         computation: usize,
@@ -117,79 +122,86 @@ pub enum Opcode {
         /// The index of the element, from 0.
         index: usize,
     },
-    /// The result of a computation that is called with the operands.
+    /// The result of a computation whose arguments are the operands.
     Call {
         /// The index of the called computation.
         computation: usize,
     },
-    /// A call that XLA compiles to a single kernel.
+    /// A call whose computation XLA compiles to a single kernel.
     Fusion {
         /// The index of the called computation.
         computation: usize,
-        /// XLA's kind of fusion, such as `kLoop`. It does not affect the value.
+        /// The kind of the fusion in XLA, such as `kLoop`. It does not affect the result.
         kind: String,
     },
-    /// The result of one of several computations. Operand 0 selects the computation, and each
-    /// computation has one further operand as its argument.
+    /// The result of one of several computations, which are called branches. Operand 0 selects the
+    /// branch, and each branch has one further operand, which is its only argument.
     ///
-    /// A `pred` selects the first computation if it is true, and otherwise the second. An integer
-    /// is the index of the computation; an index that is out of range selects the last one.
+    /// A `pred` selects the first branch if it is true, and the second one if it is false. An
+    /// integer is the index of a branch; an index that is out of range selects the last branch.
     Conditional {
-        /// The indices of the computations, in the order of their operands.
+        /// The index of the computation of each branch.
         computations: Vec<usize>,
     },
-    /// The start of a call. [`AsyncDone`](Self::AsyncDone) returns the result of the call. The
-    /// value of the start is a tuple: a tuple of the operands, the result, and further values
-    /// without a meaning.
+    /// The start of an asynchronous call. [`AsyncDone`](Self::AsyncDone) returns its result. The
+    /// value of this instruction is a tuple: a tuple of the operands, the result of the call, and
+    /// further elements that XLA uses to track the call and that have no meaning here.
     AsyncStart {
         /// The index of the called computation.
         computation: usize,
     },
-    /// A call that was started, unchanged. It is the operand.
+    /// An intermediate step of an asynchronous call, which returns its operand: the value of
+    /// [`AsyncStart`](Self::AsyncStart).
     AsyncUpdate,
-    /// The result of a call that was started.
+    /// The end of an asynchronous call, which returns the result of the call.
     AsyncDone,
-    /// The start of a copy. [`CopyDone`](Self::CopyDone) returns the result of the copy. The value
-    /// of the start is a tuple: the copy, the operand, and a value without a meaning.
+    /// The start of an asynchronous copy. [`CopyDone`](Self::CopyDone) returns its result. The
+    /// value of this instruction is a tuple: the copy, the operand, and an element that XLA uses to
+    /// track the copy and that has no meaning here.
     CopyStart,
-    /// The result of a copy that was started.
+    /// The end of an asynchronous copy, which returns the copy.
     CopyDone,
-    /// The operand, protected by a barrier that XLA's optimizations do not cross.
+    /// The operand, unchanged. XLA's optimizations move no instructions across this barrier.
     OptBarrier,
-    /// The first operand, computed after the second operand, which is a token.
+    /// The first operand, unchanged. In XLA, users of the result also wait for the second operand,
+    /// a token.
     AddDependency,
-    /// The operand, at a boundary between two shardings.
+    /// The operand, unchanged. In XLA, this instruction marks the boundary between two shardings.
     Domain,
     /// A custom call that returns its operand.
     IdentityCall(IdentityCall),
-    /// The results of a comparison, element by element.
+    /// A comparison of the operands, element by element. The result has the type `pred`.
     Compare {
         /// The comparison, such as equal or less than.
         direction: ComparisonDirection,
-        /// True if floats are compared in a total order, which also orders NaNs.
+        /// True if floats are compared in the total order of IEEE 754, which also orders NaNs and
+        /// zeros of different signs.
         total_order: bool,
     },
-    /// Elements of the second operand if the first operand is true, and of the third operand
-    /// otherwise.
+    /// The element of the second operand if the first operand is true, and the element of the third
+    /// operand otherwise.
     Select,
-    /// The second operand, clamped to the range from the first operand to the third operand.
+    /// The second operand, clamped to the range from the first to the third operand.
     Clamp,
     /// An operation on one operand.
     Unary(Unary),
     /// An operation on two operands of the same type.
     Binary(Binary),
-    /// Complex numbers. The first operand is the real part and the second the imaginary part.
+    /// Complex numbers whose real parts are the first operand and whose imaginary parts are the
+    /// second.
     Complex,
     /// The real part of each element.
     Real,
     /// The imaginary part of each element.
     Imag,
-    /// An opcode that the compiler does not support. Its operands and called computations are kept,
-    /// but not its attributes.
+    /// An instruction that the compiler does not support. This is an opcode without a variant of
+    /// its own, such as `dot`, or a form that its variant cannot represent, such as a reduce of
+    /// several arrays, or an instruction with dynamic extents. Its operands and called computations
+    /// are kept, but not its attributes.
     Other {
         /// XLA's name of the opcode.
         opcode: String,
-        /// The target of a custom call; empty for all other opcodes.
+        /// The target of a custom call, or an empty string for any other opcode.
         target: String,
         /// The indices of the called computations.
         computations: Vec<usize>,
@@ -201,7 +213,7 @@ pub enum Opcode {
 pub struct SliceDimension {
     /// The first index.
     pub start: u64,
-    /// The index after the last one of the range.
+    /// The end of the range, one past its last index.
     pub limit: u64,
     /// The step from one selected index to the next, at least 1.
     pub stride: u64,
@@ -210,62 +222,78 @@ pub struct SliceDimension {
 /// The padding of one dimension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PaddingDimension {
-    /// The number of elements added before the first. A negative number removes elements.
+    /// The number of elements that are added before the first one. A negative number removes
+    /// elements.
     pub edge_padding_low: i64,
-    /// The number of elements added after the last. A negative number removes elements.
+    /// The number of elements that are added after the last one. A negative number removes
+    /// elements.
     pub edge_padding_high: i64,
-    /// The number of elements added between adjacent elements.
+    /// The number of elements that are added between any two adjacent elements.
     pub interior_padding: u64,
 }
 
-/// The attributes of a gather.
+/// The attributes of a gather, with the names of XLA's `GatherDimensionNumbers`.
+///
+/// A gather has two operands. From the first one, the *operand*, it takes slices of the extents
+/// `slice_sizes`. The second one, the *indices*, consists of index vectors along the dimension
+/// `index_vector_dim`; each vector is the start of one slice. The result has the dimensions of a
+/// slice, except collapsed and batching ones, and the dimensions of the indices, except
+/// `index_vector_dim`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gather {
-    /// The dimensions of the result that run along a slice, in ascending order.
+    /// The dimensions of the result that are dimensions of a slice, in ascending order.
     pub offset_dims: Vec<usize>,
     /// The dimensions of the operand that the result does not have, in ascending order. A slice has
-    /// extent 1 along them.
+    /// an extent of at most 1 along them.
     pub collapsed_slice_dims: Vec<usize>,
-    /// The dimension of the operand to which each entry of an index vector belongs: the entry is a
-    /// start along this dimension.
+    /// The dimension of the operand for each entry of an index vector: the entry is the start of
+    /// the slice along this dimension. Along all other dimensions except batching ones, a slice
+    /// starts at 0.
     pub start_index_map: Vec<usize>,
-    /// The dimension of the indices that contains the index vectors. It is the rank of the indices
-    /// if each index vector is a single scalar.
+    /// The dimension of the indices that contains the index vectors. If it is the rank of the
+    /// indices, each index is an index vector of length 1.
     pub index_vector_dim: usize,
-    /// The dimensions of the operand that correspond to dimensions of the indices, in ascending
-    /// order: slices are taken at the same index along both.
+    /// The batching dimensions of the operand, in ascending order. Each corresponds to a dimension
+    /// of the indices: a slice is taken at the same index along both.
     pub operand_batching_dims: Vec<usize>,
-    /// The dimension of the indices that corresponds to each of `operand_batching_dims`.
+    /// The dimension of the indices that corresponds to each entry of `operand_batching_dims`.
     pub start_indices_batching_dims: Vec<usize>,
-    /// The extents of each slice.
+    /// The extent of each slice along each dimension of the operand.
     pub slice_sizes: Vec<u64>,
 }
 
-/// The attributes of a scatter.
+/// The attributes of a scatter, with the names of XLA's `ScatterDimensionNumbers`.
+///
+/// A scatter has at least three operands: the updated array, called the *operand*; the *indices*,
+/// which consist of index vectors along the dimension `index_vector_dim`; and the *updates*, which
+/// consist of windows. Each window is combined with the elements of the operand from its index
+/// vector on. Several arrays can be updated at once; each has separate updates, and all share the
+/// indices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scatter {
-    /// The dimensions of the updates that run along a window, in ascending order.
+    /// The dimensions of the updates that are dimensions of a window, in ascending order.
     pub update_window_dims: Vec<usize>,
-    /// The dimensions of the operand that windows do not have, in ascending order. A window has
-    /// extent 1 along them.
+    /// The dimensions of the operand that a window does not have, in ascending order. A window
+    /// covers one index along them.
     pub inserted_window_dims: Vec<usize>,
-    /// The dimension of the operand to which each entry of an index vector belongs: the entry is a
-    /// start along this dimension.
+    /// The dimension of the operand for each entry of an index vector: the entry is the start of
+    /// the window along this dimension. Along all other dimensions except batching ones, a window
+    /// starts at 0.
     pub scatter_dims_to_operand_dims: Vec<usize>,
-    /// The dimension of the indices that contains the index vectors. It is the rank of the indices
-    /// if each index vector is a single scalar.
+    /// The dimension of the indices that contains the index vectors. If it is the rank of the
+    /// indices, each index is an index vector of length 1.
     pub index_vector_dim: usize,
-    /// The dimensions of the operand that correspond to dimensions of the indices, in ascending
-    /// order: windows are written at the same index along both.
+    /// The batching dimensions of the operand, in ascending order. Each corresponds to a dimension
+    /// of the indices: a window is written at the same index along both.
     pub input_batching_dims: Vec<usize>,
-    /// The dimension of the indices that corresponds to each of `input_batching_dims`.
+    /// The dimension of the indices that corresponds to each entry of `input_batching_dims`.
     pub scatter_indices_batching_dims: Vec<usize>,
     /// The index of the computation that combines elements. It takes one element of each operand,
-    /// and then one element of each update.
+    /// and then one element of the updates of each operand.
     pub computation: usize,
 }
 
-/// Defines an enum whose variants have names in XLA.
+/// Defines an enum with a method that returns XLA's name of each variant.
 macro_rules! names {
     ($(#[$doc:meta])* $kind:ident { $($(#[$of:meta])* $value:ident = $name:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -293,20 +321,24 @@ macro_rules! names {
 names! {
     /// A custom call that returns its operand.
     IdentityCall {
-        /// An annotation with the sharding of a value.
+        /// An annotation with the sharding of a value, which is how its elements are distributed
+        /// over devices.
         Sharding = "Sharding",
-        /// An annotation with the sharding of a result.
+        /// An annotation with the sharding of a function's result, from Shardy.
         FuncResultSharding = "xla.sdy.FuncResultSharding",
         /// A request for a particular layout.
         LayoutConstraint = "LayoutConstraint",
-        /// The entry of a region whose values are shards. If there is only one shard, it does not
-        /// change the shape.
+        /// The beginning of a part of the program in which each device computes with its own shard
+        /// of a value. With a single shard, the shard is the whole value, so the shape does not
+        /// change.
         SpmdFullToShardShape = "SPMDFullToShardShape",
-        /// The exit of a region whose values are shards.
+        /// The end of a part of the program in which each device computes with its own shard of a
+        /// value.
         SpmdShardToFullShape = "SPMDShardToFullShape",
-        /// The entry of a region whose values are shards, in Shardy's form.
+        /// The counterpart of [`SpmdFullToShardShape`](Self::SpmdFullToShardShape) in Shardy, XLA's
+        /// newer sharding system.
         GlobalToLocalShape = "xla.sdy.GlobalToLocalShape",
-        /// The exit of a region whose values are shards, in Shardy's form.
+        /// The counterpart of [`SpmdShardToFullShape`](Self::SpmdShardToFullShape) in Shardy.
         LocalToGlobalShape = "xla.sdy.LocalToGlobalShape",
         /// A request for a kind of memory, such as memory of the host.
         DevicePlacement = "annotate_device_placement",
@@ -350,7 +382,7 @@ names! {
     Unary {
         /// The absolute value.
         Abs = "abs",
-        /// The number with its sign flipped.
+        /// The number with the opposite sign.
         Negate = "negate",
         /// The complement of every bit, or the logical negation of a `pred`.
         Not = "not",
@@ -361,9 +393,9 @@ names! {
         Floor = "floor",
         /// The value rounded up to a whole number.
         Ceil = "ceil",
-        /// The nearest whole number; halves are rounded away from zero.
+        /// The nearest whole number. Halves are rounded away from zero.
         RoundNearestAfz = "round-nearest-afz",
-        /// The nearest whole number; halves are rounded to even numbers.
+        /// The nearest whole number. Halves are rounded to the even neighbor.
         RoundNearestEven = "round-nearest-even",
         /// True for floats that are neither infinite nor NaN.
         IsFinite = "is-finite",
@@ -402,8 +434,8 @@ names! {
         /// The first operand to the power of the second. An integer to a negative power is 1 if the
         /// integer is 1, and otherwise 0.
         Power = "power",
-        /// The first operand, shifted left by the second, which is unsigned. The new bits are
-        /// zeros.
+        /// The first operand, shifted left by the second, which is read as unsigned. The new bits
+        /// are zeros.
         ShiftLeft = "shift-left",
         /// The first operand, shifted right by the second. The new bits are copies of the sign bit.
         ShiftRightArithmetic = "shift-right-arithmetic",
@@ -464,7 +496,7 @@ impl Opcode {
         }
     }
 
-    /// Returns the indices of the computations that the opcode calls, or an empty list if it calls
+    /// Returns the indices of the computations that the opcode calls. The list is empty if it calls
     /// none.
     #[must_use]
     pub fn computations(&self) -> &[usize] {
@@ -485,7 +517,8 @@ impl Opcode {
         matches!(self, Self::Other { opcode, .. } if !OPCODES.contains(&opcode.as_str()))
     }
 
-    /// Returns this opcode as [`Opcode::Other`], which has no attributes.
+    /// Returns this opcode as [`Opcode::Other`], which keeps only its name and its called
+    /// computations.
     pub(super) fn without_attributes(&self) -> Self {
         Self::Other {
             opcode: self.name().to_owned(),
@@ -495,7 +528,7 @@ impl Opcode {
     }
 
     /// Returns true if the opcode with this name accepts operands and results of several float
-    /// types, because XLA then converts between them.
+    /// types. XLA accepts them in these opcodes, and inserts the conversions between the types.
     pub(super) fn mixes_floats(name: &str) -> bool {
         let moves_or_chooses = matches!(
             name,
@@ -520,7 +553,8 @@ impl Opcode {
         moves_or_chooses || Unary::from_name(name).is_some() || Binary::from_name(name).is_some()
     }
 
-    /// Returns true if the opcode also accepts bounded and unknown extents.
+    /// Returns true if the opcode also accepts extents that are bounded, such as `f32[<=8]`, or
+    /// unknown, such as `f32[?]`.
     pub(super) fn takes_dynamic_extents(&self) -> bool {
         matches!(
             self,

@@ -1,7 +1,7 @@
-//! The names of all opcodes of XLA, including the ones that stridec does not support. With this
-//! list, errors can tell an unsupported opcode from a misspelled one.
+//! Lists the names of all opcodes of XLA, including those that stridec does not support. With this
+//! list, an error can tell an unsupported opcode from a misspelled one.
 
-/// All names, including `trace` and `tuple-select`, which only old versions of XLA have.
+/// The names in alphabetical order. `trace` and `tuple-select` exist only in old versions of XLA.
 #[rustfmt::skip]
 pub(super) const OPCODES: [&str; 135] = [
     "abs", "acos", "acosh", "add", "add-dependency", "after-all", "all-gather", "all-gather-done",

@@ -1,6 +1,6 @@
-//! [`SourceLine`]: the line of the user's Python program that produced an instruction. The metadata
-//! of a module records these lines. Errors show them, because a user recognizes lines of a program
-//! more easily than instructions.
+//! A [`SourceLine`] is the line of the user's Python program that produced an instruction.
+//! Compilers record these lines in the metadata of a module. Errors show them, because a user
+//! recognizes a line of a program more easily than an instruction.
 
 use std::{fmt, sync::Arc};
 
@@ -14,19 +14,20 @@ pub struct SourceLine {
 }
 
 impl SourceLine {
-    /// Creates a source line from the path of a file and a line, counted from 1.
+    /// Creates a source line from the path of a file and a line number, which counts from 1.
     #[must_use]
     pub fn new(file: impl Into<Arc<str>>, line: u32) -> Self {
         Self { file: file.into(), line }
     }
 
-    /// Returns the path of the file, as the compiler that wrote the module recorded it.
+    /// Returns the path of the file, exactly as the compiler recorded it. The path may be absolute
+    /// or relative.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// Returns the line, counted from 1.
+    /// Returns the line number, which counts from 1.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.line
@@ -40,12 +41,15 @@ impl fmt::Display for SourceLine {
     }
 }
 
-/// The tables of a module's stack frames, from which the source lines of instructions are found.
-/// Entries refer to each other by indices that count from 1.
+/// The stack frames of a module. An instruction refers to the frame that produced it, a frame
+/// refers to a location, and a location is a line and a reference to a file. XLA stores frames,
+/// locations and files in separate tables, because many instructions share them.
+///
+/// All references are indices that count from 1. The index 0 means that there is no entry.
 #[derive(Default)]
 pub(super) struct StackFrames {
     files: Vec<Arc<str>>,
-    /// The index of the file, and the line, of each location.
+    /// The index of the file, and the line number, of each location.
     locations: Vec<(i32, i32)>,
     /// The index of the location of each frame.
     frames: Vec<i32>,
@@ -64,8 +68,8 @@ impl StackFrames {
         self.frames.push(location);
     }
 
-    /// Returns the source line of an instruction. The metadata contains the line itself, or refers
-    /// to a stack frame. Returns `None` if there is no line, or if an index is invalid.
+    /// Returns the source line of an instruction. Its metadata either contains the line itself or
+    /// refers to a stack frame. Returns `None` if it has neither, or if an index is out of range.
     pub(super) fn line(&self, metadata: &proto::OpMetadata) -> Option<SourceLine> {
         if !metadata.source_file.is_empty() {
             return line_number(metadata.source_line)
@@ -88,14 +92,14 @@ impl From<proto::StackFrameIndexProto> for StackFrames {
     }
 }
 
-/// Returns an entry of a table by its index, counted from 1. Returns `None` for 0 and for an index
-/// past the end.
+/// Returns the entry of a table with the index `number`, which counts from 1. Returns `None` for 0
+/// and for an index past the end.
 fn entry<T>(table: &[T], number: i32) -> Option<&T> {
     table.get(usize::try_from(number).ok()?.checked_sub(1)?)
 }
 
-/// Converts the number of a line. Returns `None` if the number is not positive, which means that
-/// the line is unknown.
+/// Converts a line number. Returns `None` if the number is not positive, because a field that the
+/// compiler did not set is 0.
 fn line_number(number: i32) -> Option<u32> {
     u32::try_from(number).ok().filter(|&line| line > 0)
 }

@@ -1,4 +1,5 @@
-//! Tests that the builder rejects every violation of the rules of each opcode.
+//! These tests check that the builder infers the shape of each opcode, and rejects each violation
+//! of its rules.
 
 use super::*;
 use crate::shape::Shape;
@@ -8,7 +9,8 @@ fn shape(text: &str) -> Shape {
 }
 
 /// Builds an instruction whose operands are parameters of the given shapes. Returns the shape of
-/// the result, or the error.
+/// the result, or the error without the name of the instruction. If the instruction becomes
+/// [`Opcode::Other`], returns `other` and the name of the opcode.
 fn given(opcode: Opcode, operands: &[&str], declared: Option<&str>) -> Result<String, String> {
     let mut builder = scalar_adder();
     let operands: Vec<usize> =
@@ -27,7 +29,8 @@ fn given(opcode: Opcode, operands: &[&str], declared: Option<&str>) -> Result<St
     Ok(instruction.shape().to_string())
 }
 
-/// Creates a builder whose computation 0 takes two floats and returns the second.
+/// Creates a builder whose computation 0 takes two floats and returns the second. The tests use it
+/// as a callee.
 fn scalar_adder() -> Builder {
     let mut builder = Builder::new("test");
     let _ = builder.parameter(shape("f32[]")).unwrap();

@@ -1,27 +1,31 @@
-//! Splits a serialized message into its fields, without decoding their contents. So a large message
-//! can be decoded in small pieces, which takes less memory.
+//! Splits a serialized message into its fields, without decoding their contents. The decoder of
+//! modules uses this to decode one instruction at a time, because the decoded form of a whole
+//! module at once would take several times the memory of the message.
 
 use crate::shape::ShapeError;
 
-/// One serialized field: its number in the proto, its value, and its bytes.
+/// One field of a serialized message.
 pub(super) struct WireField<'a> {
     pub(super) number: u64,
     pub(super) value: WireValue<'a>,
-    /// The bytes of the whole field, including its tag.
+    /// The bytes of the whole field, including the tag with its number and wire type.
     pub(super) raw: &'a [u8],
 }
 
-/// The value of a field. Without the type of the field, it can be decoded only this far.
+/// The value of a field, as far as it can be decoded without knowing the declared type of the
+/// field.
 pub(super) enum WireValue<'a> {
+    /// An integer of variable length.
     Varint(u64),
-    /// A value of 4 or 8 bytes.
+    /// A value of 4 or 8 bytes, which are only in [`WireField::raw`].
     Fixed,
+    /// A message, a string, bytes, or a packed list of numbers.
     Bytes(&'a [u8]),
 }
 
 impl<'a> WireField<'a> {
-    /// Returns the bytes of a field that is a message. Returns an error, which names the field
-    /// `name`, if the field has another wire type.
+    /// Returns the bytes of a field that contains a message. If the field has another wire type,
+    /// returns an error that calls it `name`.
     pub(super) fn message(&self, name: &'static str) -> Result<&'a [u8], ShapeError> {
         match self.value {
             WireValue::Bytes(bytes) => Ok(bytes),
@@ -29,7 +33,8 @@ impl<'a> WireField<'a> {
         }
     }
 
-    /// Returns the text of a field that is a string. Returns an error if it is not valid UTF-8.
+    /// Returns the text of a field that contains a string. Returns an error if the field has
+    /// another wire type, or if the bytes are not valid UTF-8.
     pub(super) fn text(&self, name: &'static str) -> Result<&'a str, ShapeError> {
         std::str::from_utf8(self.message(name)?)
             .map_err(|_| malformed(name, "text that is no UTF-8"))
@@ -46,7 +51,8 @@ impl<'a> WireField<'a> {
     }
 }
 
-/// Returns the error for bytes that do not encode a module. `field` names the malformed field.
+/// Returns the error for bytes that do not encode a module. `field` is the name of the malformed
+/// field.
 pub(super) fn malformed(field: &str, reason: &str) -> ShapeError {
     ShapeError::Decode {
         field: field.to_owned(),
@@ -65,8 +71,8 @@ impl<'a> WireFields<'a> {
         Self { rest: message }
     }
 
-    /// Splits off the next field. Returns `None` at the end of the message, and after malformed
-    /// bytes.
+    /// Splits off the next field. Returns `None` at the end of the message. Malformed bytes give
+    /// one error and end the iteration, because the start of the next field is not known.
     fn read(&mut self) -> Option<Result<WireField<'a>, ShapeError>> {
         if self.rest.is_empty() {
             return None;
@@ -108,12 +114,13 @@ fn field(bytes: &[u8]) -> Option<(u64, WireValue<'_>, &[u8])> {
         5 => (WireValue::Fixed, rest.get(4..)?),
         _ => return None,
     };
-    // The number 0 is not valid.
+    // Fields are numbered from 1, so a tag with the number 0 is malformed.
     (tag >> 3 > 0).then_some((tag >> 3, value, rest))
 }
 
-/// Decodes an integer of variable length. Returns the integer and the remaining bytes, or `None` if
-/// the integer is truncated or too long.
+/// Decodes an integer of variable length: seven bits in each byte, lowest first, and a high bit
+/// that is set in every byte except the last. Returns the integer and the remaining bytes, or
+/// `None` if the integer is truncated or exceeds 64 bits.
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (i, &byte) in bytes.iter().enumerate().take(10) {

@@ -1,4 +1,5 @@
-//! Checks that several opcodes share, such as the number of operands and equal element types.
+//! Contains the checks that several opcodes share, such as the number of operands and equal element
+//! types.
 
 use super::{Inputs, Result, Signature, structure::unknown_computation};
 use crate::{
@@ -6,11 +7,11 @@ use crate::{
     shape::{Dimension, ElementType, FieldPath, Shape, ShapeError, queries},
 };
 
-/// The shape of an operand or result that is known to be an array without unknown extents.
+/// The shape of an operand or result that was checked to be an array without unknown extents.
 pub(super) struct ArrayShape<'a> {
     pub(super) shape: &'a Shape,
     pub(super) element_type: ElementType,
-    /// The extents. The extent of a bounded dimension is its bound.
+    /// The extent of each dimension, or its bound if it is bounded.
     pub(super) extents: Vec<u64>,
 }
 
@@ -19,17 +20,17 @@ impl ArrayShape<'_> {
         self.extents.len()
     }
 
-    /// Returns the dimensions, each with a fixed extent or a bound.
+    /// Returns the dimensions. In contrast to `extents`, they tell bounds from fixed extents.
     pub(super) fn dimensions(&self) -> &[Dimension] {
         self.shape.dimensions()
     }
 
-    /// Returns the shape of an array with the same element type and other extents.
+    /// Returns the shape of an array with this element type and the given fixed extents.
     pub(super) fn with_extents(&self, extents: impl IntoIterator<Item = u64>) -> Result<Shape> {
         self.with_dimensions(extents.into_iter().map(Dimension::Fixed))
     }
 
-    /// Returns the shape of an array with the same element type and other dimensions, which may be
+    /// Returns the shape of an array with this element type and the given dimensions, which may be
     /// bounded.
     pub(super) fn with_dimensions(
         &self,
@@ -38,7 +39,7 @@ impl ArrayShape<'_> {
         Ok(Shape::array(self.element_type, dimensions, None)?)
     }
 
-    /// Returns the shape of an array with the same dimensions and another element type.
+    /// Returns the shape of an array with these dimensions and the given element type.
     pub(super) fn with_type(&self, element_type: ElementType) -> Result<Shape> {
         Ok(Shape::array(element_type, self.dimensions().iter().copied(), None)?)
     }
@@ -54,12 +55,11 @@ impl<'a> Inputs<'a> {
         Err(InstructionError::OperandCount { expected, given: self.operands.len() })
     }
 
-    /// Returns the shape of an operand. Returns an error if it is not an array, or has unknown
-    /// extents.
+    /// Returns the shape of an operand, or an error if it is not an array or has unknown extents.
     ///
-    /// The extents may be bounded only if the instruction has no declared shape. Any other
-    /// instruction with such extents has already become
-    /// [`Opcode::Other`](crate::hlo::Opcode::Other).
+    /// Extents are bounded only if the shape is inferred for a text that declares none. The builder
+    /// replaces an instruction with such extents by [`Opcode::Other`](crate::hlo::Opcode::Other)
+    /// before its shape is inferred.
     pub(super) fn array(&self, operand: usize) -> Result<ArrayShape<'a>> {
         let shape = self.operands[operand];
         let of_known_extents = if shape.is_array() { " without unknown extents" } else { "" };
@@ -67,8 +67,8 @@ impl<'a> Inputs<'a> {
         array(shape).ok_or_else(|| self.operand_error(operand, expected()))
     }
 
-    /// Returns the shape of an operand. Returns an error if it is not an array with the element
-    /// type of `other`.
+    /// Returns the shape of an operand, or an error if it is not an array with the element type of
+    /// `other`.
     pub(super) fn array_like(
         &self,
         operand: usize,
@@ -81,8 +81,9 @@ impl<'a> Inputs<'a> {
         Err(self.operand_error(operand, format!("an array of {}", other.element_type)))
     }
 
-    /// Returns the shape of an array of `element_type` with the dimensions of `other`. Returns an
-    /// error unless operand `operand` has the element type and the extents of `other`.
+    /// Checks that an operand has the element type and the extents of `other`. Returns the shape of
+    /// an array of `element_type` with the same extents. An extent of the result is bounded if it
+    /// is bounded in either of the two.
     pub(super) fn same(
         &self,
         operand: usize,
@@ -106,8 +107,8 @@ impl<'a> Inputs<'a> {
         InstructionError::Operand { operand, expected: expected.into(), given }
     }
 
-    /// Returns the shapes of the parameters and result of a called computation, which is given by
-    /// its index. Returns an error if there is no such computation.
+    /// Returns the signature of the called computation with the index `computation`, or an error if
+    /// there is no such computation.
     pub(super) fn callee(&self, computation: usize) -> Result<Signature<'a>> {
         self.callees.signature(computation).ok_or_else(|| unknown_computation(0, computation))
     }
@@ -119,30 +120,33 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Returns the shape with its extents, or `None` if it is not an array or has unknown extents.
+/// Returns an array's shape with its extents. Returns `None` if the shape is not an array or has
+/// unknown extents.
 fn array(shape: &Shape) -> Option<ArrayShape<'_>> {
     let extents = shape.is_array().then(|| queries::bounds(shape)).flatten()?;
     Some(ArrayShape { shape, element_type: shape.element_type(), extents })
 }
 
-/// Merges the dimensions of two arrays with equal extents. A dimension of the result is bounded if
-/// it is bounded in either array.
+/// Merges the dimensions of two arrays whose extents or bounds are equal. A dimension of the result
+/// is bounded if it is bounded in either array.
 pub(super) fn bounds_of_either(one: &Shape, other: &Shape) -> impl Iterator<Item = Dimension> {
     let pairs = one.dimensions().iter().zip(other.dimensions());
     pairs.map(|(&one, &other)| if matches!(other, Dimension::Fixed(_)) { one } else { other })
 }
 
-/// Returns the error for a declared shape that differs from the expected one.
+/// Returns the error for a declared shape `given` that differs from the inferred one, which
+/// `expected` describes.
 pub(super) fn mismatch(expected: impl Into<String>, given: &Shape) -> InstructionError {
     InstructionError::Result { expected: expected.into(), given: given.clone().into() }
 }
 
-/// Checks that a number is at most `greatest`. The error names `field`.
+/// Checks that a number is at most `greatest`. `field` is the path of the number, for the error.
 pub(super) fn at_most(field: impl FnOnce() -> FieldPath, given: u64, greatest: u64) -> Result<()> {
     in_range(field, given, 0, greatest)
 }
 
-/// Checks that a number is at least `least` and at most `greatest`. The error names `field`.
+/// Checks that a number is between `least` and `greatest`, both included. `field` is the path of
+/// the number, for the error.
 pub(super) fn in_range(
     field: impl FnOnce() -> FieldPath,
     given: u64,
@@ -157,7 +161,8 @@ pub(super) fn in_range(
     Err(ShapeError::Range { field: field(), given: given.into(), least, greatest }.into())
 }
 
-/// Checks that a number is a dimension of an array of this rank. The error names `field`.
+/// Checks that a number is a dimension of an array of the given rank. `field` is the path of the
+/// number, for the error.
 pub(super) fn dimension(
     field: impl FnOnce() -> FieldPath,
     given: usize,
@@ -171,7 +176,8 @@ pub(super) fn dimension(
     Err(ShapeError::Range { field: field(), given, least: 0, greatest }.into())
 }
 
-/// Checks that a list has exactly one entry for each dimension. The error names `field`.
+/// Checks that a list of `given` entries has one for each dimension of an array of the given rank.
+/// `field` is the path of the list, for the error.
 pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: usize) -> Result<()> {
     if given == rank {
         return Ok(());
@@ -180,7 +186,8 @@ pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: us
     Err(ShapeError::Count { field: field(), given, rank, accepted }.into())
 }
 
-/// Checks that dimensions are distinct and less than the rank. The error names `field`.
+/// Checks that dimensions are distinct and less than the rank. `field` is the path of their list,
+/// for the error.
 pub(super) fn distinct(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],
@@ -197,8 +204,8 @@ pub(super) fn distinct(
     Ok(())
 }
 
-/// Checks that dimensions are in ascending order, distinct, and less than the rank. The error names
-/// `field`.
+/// Checks that dimensions are in ascending order, distinct, and less than the rank. `field` is the
+/// path of their list, for the error.
 pub(super) fn ascending(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],

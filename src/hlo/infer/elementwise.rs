@@ -11,7 +11,8 @@ use crate::{
     shape::{ElementType, Shape, queries},
 };
 
-/// Infers the shape of a conversion. Complex numbers can only be converted to complex numbers.
+/// Infers the shape of a convert, which changes the element type. As in XLA, complex numbers can
+/// only be converted to complex numbers.
 pub(super) fn convert(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -22,15 +23,15 @@ pub(super) fn convert(inputs: &Inputs<'_>) -> Result<Shape> {
     from.with_type(to.element_type)
 }
 
-/// Infers the shape of a comparison. It is an array of `pred` with the dimensions of the operands.
+/// Infers the shape of a compare. It is an array of `pred` with the dimensions of the operands.
 pub(super) fn compare(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let first = inputs.array(0)?;
     inputs.same(1, &first, ElementType::Pred)
 }
 
-/// Infers the shape of a select. Its predicate is a scalar or has the extents of the other
-/// operands.
+/// Infers the shape of a select. Its predicate has the extents of the other operands, or is a
+/// scalar that applies to all elements.
 pub(super) fn select(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(3)?;
     let (predicate, on_true) = (inputs.array(0)?, inputs.array(1)?);
@@ -42,7 +43,8 @@ pub(super) fn select(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.same(2, &on_true, on_true.element_type)
 }
 
-/// Infers the shape of a clamp. Each bound is a scalar or has the shape of the clamped array.
+/// Infers the shape of a clamp. Each bound has the shape of the clamped array, or is a scalar that
+/// applies to all elements.
 pub(super) fn clamp(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(3)?;
     let value = inputs.array(1)?;
@@ -55,7 +57,8 @@ pub(super) fn clamp(inputs: &Inputs<'_>) -> Result<Shape> {
     value.with_type(value.element_type)
 }
 
-/// Infers the shape of an operation on one operand.
+/// Infers the shape of an operation on one operand. The result has the type of the operand, except
+/// that `is-finite` returns `pred`, and the absolute value of a complex number is real.
 pub(super) fn unary(unary: Unary, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -90,7 +93,7 @@ fn is_of_floats(unary: Unary) -> bool {
     )
 }
 
-/// Infers the shape of an operation on two operands, which must have the same shape.
+/// Infers the shape of an operation on two operands, which must have the same types and extents.
 pub(super) fn binary(binary: Binary, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let first = inputs.array(0)?;
@@ -102,7 +105,7 @@ pub(super) fn binary(binary: Binary, inputs: &Inputs<'_>) -> Result<Shape> {
 }
 
 /// Infers the shape of a `complex`, which combines an array of real parts and an array of imaginary
-/// parts.
+/// parts to an array of complex numbers.
 pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let real = inputs.array(0)?;
@@ -114,8 +117,8 @@ pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.same(1, &real, element_type)
 }
 
-/// Infers the shape of a `real` or an `imag`. The operand may also be an array of floats; the
-/// element type then stays the same.
+/// Infers the shape of a `real` or an `imag`. As in XLA, the operand may also be an array of
+/// floats, and the element type then stays the same.
 pub(super) fn part(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let number = inputs.array(0)?;

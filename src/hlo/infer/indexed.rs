@@ -1,4 +1,5 @@
-//! Infers the shapes of opcodes that take indices as operands, such as gather and dynamic-slice.
+//! Infers the shapes of opcodes that move elements to or from indices that are operands, and
+//! therefore are known only at run time. Examples are gather and dynamic-slice.
 
 use super::{
     Inputs, Result,
@@ -9,7 +10,7 @@ use crate::{
     shape::{Dimension, FieldPath, Shape, ShapeError, queries},
 };
 
-/// Infers the shape of a dynamic slice, which is an array with the extents `sizes`.
+/// Infers the shape of a dynamic-slice, which is an array with the extents `sizes`.
 pub(super) fn dynamic_slice(sizes: &[u64], inputs: &Inputs<'_>) -> Result<Shape> {
     let array = first_operand(inputs, 1)?;
     check_starts(inputs, 1, array.rank())?;
@@ -36,7 +37,7 @@ pub(super) fn dynamic_update_slice(inputs: &Inputs<'_>) -> Result<Shape> {
 }
 
 /// Returns the shape of operand 0, which must be an array. Returns an error if there are fewer than
-/// `least` operands.
+/// `least` operands in total.
 fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>> {
     if inputs.operands.len() < least {
         let expected = format!("at least {least}");
@@ -45,8 +46,8 @@ fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>
     inputs.array(0)
 }
 
-/// Checks that the operands from `first` on are a valid start for a slice of an array of `rank`
-/// dimensions: one integer scalar for each dimension, or a single vector of `rank` integers.
+/// Checks the operands from `first` on, which are the start of a slice of an array of rank `rank`:
+/// one integer scalar for each dimension, or a single vector of `rank` integers.
 fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     let given = inputs.operands.len() - first;
     let vector = given == 1 && inputs.operands[first].rank() == 1;
@@ -69,12 +70,13 @@ fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     Ok(())
 }
 
-/// The attributes that gather and scatter share. They define the meaning of the array of indices:
-/// the dimension that contains the index vectors, and the dimension of the operand to which each
-/// entry of an index vector belongs.
+/// The attributes that gather and scatter share. They describe the array of indices: the dimension
+/// that contains the index vectors, the dimension of the operand to which each entry of an index
+/// vector applies, and the pairs of batching dimensions, along which operand and indices have equal
+/// extents and are indexed alike.
 ///
-/// `names` has XLA's names of these attributes for error messages: the name of the message, then
-/// the names of `map`, `operand_batching` and `batching`.
+/// `names` has the names of these attributes in XLA, for errors: the name of the message that
+/// contains them, then the names of `map`, `operand_batching` and `batching`.
 struct Indices<'a> {
     names: [&'static str; 4],
     index_vector_dim: usize,
@@ -84,12 +86,13 @@ struct Indices<'a> {
 }
 
 impl Indices<'_> {
+    /// Returns the path of the attribute `name`, for errors.
     fn field(&self, name: &'static str) -> FieldPath {
         FieldPath::new(self.names[0]).field(name)
     }
 
-    /// Checks the attributes. Returns the dimensions of the array of indices, without the one that
-    /// contains the index vectors, because the result has these dimensions.
+    /// Checks the attributes. Returns the dimensions of the indices except the one that contains
+    /// the index vectors, because there is a slice or a window for each index along them.
     fn check(&self, operand: &ArrayShape<'_>, indices: &ArrayShape<'_>) -> Result<Vec<Dimension>> {
         let [_, map, operand_batching, indices_batching] = self.names;
         let rank = indices.rank();
@@ -138,7 +141,7 @@ impl Indices<'_> {
     }
 }
 
-/// Returns the shape of the operand with the indices. Returns an error unless it is an array of
+/// Returns the shape of the operand that has the indices, or an error if it is not an array of
 /// integers.
 fn indices<'a>(inputs: &Inputs<'a>, operand: usize) -> Result<ArrayShape<'a>> {
     let indices = inputs.array(operand)?;
@@ -148,8 +151,9 @@ fn indices<'a>(inputs: &Inputs<'a>, operand: usize) -> Result<ArrayShape<'a>> {
     Err(inputs.operand_error(operand, "an array of integers"))
 }
 
-/// Infers the shape of a gather. It has the dimensions of the slices, and all dimensions of the
-/// indices except the one with the index vectors.
+/// Infers the shape of a gather. It has the dimensions of a slice that are neither collapsed nor
+/// batching dimensions, and all dimensions of the indices except the one with the index vectors.
+/// The slice dimensions are at the positions `offset_dims`.
 pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let (operand, indices) = (inputs.array(0)?, indices(inputs, 1)?);
@@ -202,8 +206,8 @@ pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
     operand.with_dimensions(extents.collect::<Vec<_>>())
 }
 
-/// Infers the shape of a scatter. It is the shape of the updated array, or a tuple of these shapes
-/// for several arrays.
+/// Infers the shape of a scatter. It is the shape of the updated array, or a tuple of the shapes if
+/// several arrays are updated.
 pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
     let count = inputs.operands.len() / 2;
     if inputs.operands.len() != 2 * count + 1 || count == 0 {
@@ -223,8 +227,8 @@ pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
     if count == 1 { Ok(parts.remove(0)) } else { Ok(Shape::tuple(parts)?) }
 }
 
-/// Checks the attributes of a scatter for one of its arrays. `number` is the index of the operand
-/// with the updates of this array.
+/// Checks the attributes and the updates of a scatter for one of its arrays, `operand`. `number` is
+/// the index of the operand that has the updates.
 fn scatter_updates(
     scatter: &Scatter,
     inputs: &Inputs<'_>,
@@ -276,8 +280,8 @@ fn scatter_updates(
     Ok(())
 }
 
-/// Checks the computation that combines elements. For each operand, it must take two scalars and
-/// return one, all of the operand's element type.
+/// Checks the computation that combines elements. It must take two scalars and return one scalar
+/// for each array, with the element type of the array.
 fn check_combiner(
     computation: usize,
     inputs: &Inputs<'_>,

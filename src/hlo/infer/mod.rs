@@ -1,6 +1,11 @@
-//! Infers the shape of an instruction's result from its operands and attributes, and checks these
-//! at the same time. The rules are those of XLA's `shape_inference.cc`. [`Builder`](super::Builder)
-//! applies them to every instruction, so that every module is valid.
+//! Infers the shape of an instruction's result from its operands and attributes. An instruction has
+//! a result only if they fit each other, so they are checked at the same time. The rules follow
+//! XLA's `shape_inference.cc`. [`Builder`](super::Builder) applies them to every instruction, so
+//! that every module is valid.
+//!
+//! Two words occur in the submodules. The *declared* shape is the one that the module itself gives
+//! for the result of an instruction. An extent is *dynamic* if it is bounded, as in `f32[<=8]`, or
+//! unknown, as in `f32[?]`; otherwise it is *fixed*.
 
 mod checks;
 mod elementwise;
@@ -16,18 +21,19 @@ pub(super) use reduce::reduced;
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// Everything from which the shape of an instruction is inferred, except the opcode.
+/// The inputs of shape inference in addition to the opcode with its attributes.
 pub(super) struct Inputs<'a> {
     /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
-    /// The declared shape of the result. Texts and protos declare it; an instruction that is built
-    /// in code may have none.
+    /// The declared shape of the result. Protos and most texts declare it; an instruction that is
+    /// built in code may have none.
     pub(super) declared: Option<&'a Shape>,
     /// The computations that the instruction may call.
     pub(super) callees: &'a dyn Callees,
 }
 
-/// The shapes of a computation's parameters and result, against which calls are checked.
+/// The name of a computation and the shapes of its parameters and its result, against which calls
+/// are checked.
 pub(super) struct Signature<'a> {
     pub(super) name: &'a str,
     /// The shapes of the parameters, in their order.
@@ -35,14 +41,16 @@ pub(super) struct Signature<'a> {
     pub(super) result: &'a Shape,
 }
 
-/// The computations that instructions may call, by their indices in the module.
+/// The computations that instructions may call. The builder and the memory report store them in
+/// different types.
 pub(super) trait Callees {
-    /// Returns the shapes of a computation, or `None` if there is no computation with this index.
+    /// Returns the signature of the computation with this index in the module, or `None` if there
+    /// is none.
     fn signature(&self, computation: usize) -> Option<Signature<'_>>;
 }
 
 impl<'a> Inputs<'a> {
-    /// Returns the declared shape, for an opcode whose operands and attributes do not determine the
+    /// Returns the declared shape of an opcode whose operands and attributes do not determine the
     /// shape of the result. Returns an error if there is no declared shape.
     fn declared(&self) -> Result<&'a Shape> {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
@@ -50,18 +58,21 @@ impl<'a> Inputs<'a> {
         self.declared.ok_or_else(missing)
     }
 
-    /// Returns true if an operand or the declared shape has an extent that is bounded or unknown.
+    /// Returns true if an operand or the declared shape has a dynamic extent.
     pub(super) fn are_dynamic(&self) -> bool {
         self.operands.iter().copied().chain(self.declared).any(is_dynamic)
     }
 }
 
-/// Infers the shape of an instruction that mixes float types, if XLA converts between float types
-/// for its opcode. Returns `None` for any other instruction.
+/// Infers the shape of an instruction that mixes float types, if XLA accepts mixed types for its
+/// opcode. The result is the declared shape, because the rules do not determine its float type.
+/// Returns `None` for any other instruction.
 ///
 /// # Errors
 ///
-/// Returns the errors of [`infer`] for the same instruction with `f32` in place of all float types.
+/// Returns an error if the instruction has no declared shape. If its opcode calls no computation,
+/// also returns the errors of [`infer`] for the same instruction with `f32` in place of all float
+/// types.
 pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option<Shape>> {
     let mut all = inputs.operands.iter().copied().chain(inputs.declared);
     if !mixes_floats(all.clone())
@@ -80,24 +91,25 @@ pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option
     Ok(Some(inputs.declared()?.clone()))
 }
 
-/// Returns true if the shapes have different float types.
+/// Returns true if two of the shapes are arrays of different float types.
 pub(super) fn mixes_floats<'a>(shapes: impl Iterator<Item = &'a Shape>) -> bool {
     let mut floats = shapes.map(Shape::element_type).filter(|&of| is_float(of));
     floats.next().is_some_and(|first| floats.any(|other| other != first))
 }
 
-/// Returns true if the type is a float.
+/// Returns true if the type is a real floating-point type.
 fn is_float(element_type: ElementType) -> bool {
     element_type.float_bits(0.0).is_some()
         || matches!(element_type, ElementType::F32 | ElementType::F64)
 }
 
-/// Returns arrays' shapes with `f32` in place of every float type.
+/// Returns the shapes of arrays with `f32` in place of every float type, so that rules that require
+/// equal types can be checked.
 fn all_with_equal_floats(shapes: &[&Shape]) -> Result<Vec<Shape>> {
     shapes.iter().map(|shape| with_equal_floats(shape)).collect()
 }
 
-/// Returns an array's shape with `f32` in place of a float type.
+/// Returns the shape of an array with `f32` in place of any float type.
 fn with_equal_floats(shape: &Shape) -> Result<Shape> {
     let element_type = match shape.element_type() {
         float if is_float(float) => ElementType::F32,
@@ -106,14 +118,14 @@ fn with_equal_floats(shape: &Shape) -> Result<Shape> {
     Ok(Shape::array(element_type, shape.dimensions().iter().copied(), None)?)
 }
 
-/// Returns true if an extent of the shape is bounded or unknown.
+/// Returns true if the shape, or an array inside it, has a dynamic extent.
 pub(super) fn is_dynamic(shape: &Shape) -> bool {
     shape.dimensions().iter().any(|extent| !matches!(extent, Dimension::Fixed(_)))
         || shape.tuple_shapes().iter().any(is_dynamic)
 }
 
-/// Infers the shape of an instruction, and compares it with the declared shape if there is one. The
-/// returned shape has the layouts of the declared shape or of an operand, or no layouts at all.
+/// Infers the shape of an instruction, and compares it with the declared shape if there is one.
+/// Layouts are not compared, and the returned shape may have none.
 ///
 /// # Errors
 ///
@@ -131,9 +143,10 @@ pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
 
 /// Infers the shape of an instruction that has no declared shape.
 ///
-/// In contrast to [`infer`], the result keeps bounds, and the operands may mix float types as in
-/// XLA: the result has the widest one. The exception is an array that is clamped, or changed in
-/// part, which keeps its type.
+/// XLA's text parser does this for instructions whose shape the text omits. As there, the operands
+/// may mix float types. The result then has the widest one, except for a clamp, a
+/// dynamic-update-slice and a scatter, whose results have the type of the array that is clamped or
+/// updated. Bounds of the operands become bounds of the result.
 ///
 /// # Errors
 ///
@@ -166,15 +179,16 @@ pub(super) fn infer_undeclared(
     Ok(Shape::array(element_type, shape.dimensions().iter().copied(), None)?)
 }
 
-/// Returns the widest float type of the operands, and the first one if several have the same width.
+/// Returns the widest float type of the operands. If several have this width, returns the first of
+/// them.
 fn widest_float(operands: &[&Shape]) -> ElementType {
     let floats = operands.iter().map(|shape| shape.element_type()).filter(|&of| is_float(of));
     let wider = |a: ElementType, b: ElementType| if b.bits() > a.bits() { b } else { a };
     floats.reduce(wider).unwrap_or(ElementType::F32)
 }
 
-/// Infers the shape of an instruction from its operands and attributes. The declared shape is used
-/// only if the opcode requires one.
+/// Infers the shape of an instruction by the rule of its opcode. Uses the declared shape only if
+/// the operands and attributes do not determine the result. Does not compare the result with it.
 fn inferred(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     match opcode {
         Opcode::Parameter { .. } => structure::parameter(inputs),

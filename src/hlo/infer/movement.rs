@@ -1,5 +1,6 @@
-//! Infers the shapes of opcodes that move elements to places that are known at compile time, such
-//! as transpose and pad.
+//! Infers the shapes of opcodes that only move elements, and whose attributes determine to which
+//! index each element moves. Examples are transpose and pad. Opcodes with indices as operands, such
+//! as gather, are in `indexed`.
 
 use super::{
     Inputs, Result,
@@ -19,7 +20,7 @@ fn dimensions_field() -> FieldPath {
     FieldPath::new("dimensions")
 }
 
-/// Infers the shape of an iota, which is the declared shape.
+/// Infers the shape of an iota, which is the declared shape. It must be an array of numbers.
 pub(super) fn iota(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(0)?;
     let array = inputs.declared_array()?;
@@ -31,12 +32,12 @@ pub(super) fn iota(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
 }
 
 /// Infers the shape of a bitcast, which is the declared shape. The result and the operand must take
-/// the same number of bytes, padding included.
+/// the same number of bytes, including padding.
 pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
-    // Ignore layouts that have no strides. The program reports this error later, if it needs this
-    // instruction at all.
+    // Skip this check if strides cannot describe one of the layouts, because the sizes are not
+    // known then. The compiler reports such a layout later, if it needs this instruction at all.
     if let (Ok(expected), Ok(given)) = (size::array_size(from.shape), size::array_size(to.shape))
         && expected != given
     {
@@ -45,8 +46,9 @@ pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(to.shape.clone())
 }
 
-/// Infers the shape of a bitcast-convert. If the width of elements changes, a minor-most dimension
-/// appears or disappears: `f32[2,3]` becomes `u8[2,3,4]`.
+/// Infers the shape of a bitcast-convert. If the elements of the result are narrower, a minor-most
+/// dimension over the parts of an element is added: `f32[2,3]` becomes `u8[2,3,4]`. If they are
+/// wider, this dimension is removed.
 pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -81,7 +83,7 @@ pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
 }
 
 /// Infers the shape of a reshape, which has the declared extents and the element type of the
-/// operand.
+/// operand. The number of elements must not change.
 pub(super) fn reshape(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -103,8 +105,9 @@ pub(super) fn transpose(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Sha
     array.with_dimensions(dimensions.iter().map(|&dimension| array.dimensions()[dimension]))
 }
 
-/// Infers the shape of a broadcast, which has the declared extents. Along `dimensions`, these must
-/// be the extents of the operand.
+/// Infers the shape of a broadcast, which has the declared extents, except that dimension
+/// `dimensions[k]` has the extent of the operand's dimension `k`. If the two differ, the comparison
+/// with the declared shape fails later.
 pub(super) fn broadcast(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -125,7 +128,7 @@ pub(super) fn reverse(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape
     array.with_type(array.element_type)
 }
 
-/// Infers the shape of a slice from the number of selected indices along each dimension.
+/// Infers the shape of a slice. Its extents are the numbers of selected indices.
 pub(super) fn slice(dimensions: &[SliceDimension], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -142,7 +145,7 @@ pub(super) fn slice(dimensions: &[SliceDimension], inputs: &Inputs<'_>) -> Resul
     array.with_extents(extents)
 }
 
-/// Infers the shape of a pad. Negative padding removes elements, but not more than there are.
+/// Infers the shape of a pad. Negative padding removes elements, but no extent may become negative.
 pub(super) fn pad(dimensions: &[PaddingDimension], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let array = inputs.array(0)?;
@@ -170,7 +173,8 @@ pub(super) fn pad(dimensions: &[PaddingDimension], inputs: &Inputs<'_>) -> Resul
     array.with_dimensions(extents)
 }
 
-/// Infers the shape of a concatenation. Only the extents along `dimension` may differ.
+/// Infers the shape of a concatenation. The extents along `dimension` are added, and all others
+/// must be equal.
 pub(super) fn concatenate(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     if inputs.operands.is_empty() {
         let expected = "at least 1".to_owned();

@@ -1,5 +1,5 @@
-//! Infers the shapes of opcodes that apply a computation along dimensions: reduce, which combines
-//! elements, and sort.
+//! Infers the shapes of the two opcodes that apply a computation to elements along a dimension:
+//! reduce, whose computation combines two elements, and sort, whose computation compares two.
 
 use super::{
     Inputs, Result,
@@ -10,8 +10,8 @@ use crate::{
     shape::{ElementType, FieldPath, Shape, queries},
 };
 
-/// Infers the shape of a reduce. The result has all dimensions of the operand except the reduced
-/// ones, and the element type that the computation returns.
+/// Infers the shape of a reduce of one array. The result has all dimensions of the operand except
+/// the reduced ones, and the element type that the computation returns.
 pub(super) fn reduce(
     dimensions: &[usize],
     computation: usize,
@@ -34,8 +34,7 @@ pub(super) fn reduce(
     reduced(array.shape, dimensions, callee.result.element_type())
 }
 
-/// Returns the shape of the result of a reduce, which is the array's shape without the reduced
-/// dimensions.
+/// Returns an array's shape without the reduced dimensions and with the given element type.
 pub(in crate::hlo) fn reduced(
     array: &Shape,
     dimensions: &[usize],
@@ -46,7 +45,7 @@ pub(in crate::hlo) fn reduced(
 }
 
 /// Infers the shape of a sort. It is the operand's shape, or a tuple of all operands' shapes if
-/// there are several.
+/// there are several. The computation takes two scalars for each operand, and returns a `pred`.
 pub(super) fn sort(along: usize, computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     if inputs.operands.is_empty() {
         let expected = "at least 1".to_owned();

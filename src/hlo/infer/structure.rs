@@ -1,5 +1,5 @@
-//! Infers the shapes of parameters, constants, tuples, calls, and opcodes that return their
-//! operand.
+//! Infers the shapes of opcodes that compute no elements: parameters, constants, tuples, calls, and
+//! opcodes that return their operand.
 
 use super::{
     Inputs, Result,
@@ -28,7 +28,8 @@ pub(super) fn identity(inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(inputs.operands[0].clone())
 }
 
-/// Infers the shape of a custom call that returns its only operand unchanged.
+/// Infers the shape of a custom call that returns its only operand. The call `Pin` wraps the shape
+/// of the operand in a buffer, and `Unpin` unwraps it.
 pub(super) fn identity_call(call: IdentityCall, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let operand = inputs.operands[0];
@@ -52,7 +53,8 @@ pub(super) fn add_dependency(inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(inputs.operands[0].clone())
 }
 
-/// Infers the shape of a conditional, which is the shape that all its branches return.
+/// Infers the shape of a conditional, which is the shape that all its branches return. Each branch
+/// takes one operand.
 pub(super) fn conditional(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     let [chooser, operands @ ..] = inputs.operands else {
         let expected = "at least 2".to_owned();
@@ -93,8 +95,8 @@ pub(super) fn conditional(computations: &[usize], inputs: &Inputs<'_>) -> Result
     Ok(result)
 }
 
-/// Merges two compatible shapes: returns `one`, but if the shapes are arrays, every dimension that
-/// is bounded in either of them is bounded.
+/// Merges the shapes that two branches return, which have equal extents or bounds: returns `one`,
+/// but if both are arrays, an extent that is bounded in either of them is bounded.
 fn bounded_as_either(one: &Shape, other: &Shape) -> Result<Shape> {
     if !one.is_array() || one.dimensions() == other.dimensions() {
         return Ok(one.clone());
@@ -103,12 +105,14 @@ fn bounded_as_either(one: &Shape, other: &Shape) -> Result<Shape> {
     Ok(Shape::array(one.element_type(), dimensions, one.layout().cloned())?)
 }
 
-/// Infers the shape of the start of an asynchronous call. It is a tuple of the tuple of operands,
-/// the result, and further elements without a meaning, which are taken from the declared shape.
+/// Infers the shape of the start of an asynchronous call. It is a tuple of three or more elements:
+/// the tuple of operands, the result, and elements that XLA uses to track the call, which are taken
+/// from the declared shape.
 pub(super) fn async_start(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     let operands = Shape::tuple(inputs.operands.iter().copied().cloned())?;
     let callee = inputs.callee(computation)?;
-    // XLA allows updates to pass the remaining operands later, so they cannot be checked here.
+    // In XLA, an async-update can pass the operands that the start omits. So if the start has too
+    // few operands, they cannot be checked here.
     let result = if inputs.operands.len() < callee.parameters.len() {
         callee.result.clone()
     } else {
@@ -117,8 +121,8 @@ pub(super) fn async_start(computation: usize, inputs: &Inputs<'_>) -> Result<Sha
     started(vec![operands, result], inputs)
 }
 
-/// Infers the shape of an async-update, which is the operand's shape. If the update passes further
-/// operands, it is the declared shape.
+/// Infers the shape of an async-update, which is the shape of its first operand. If the update
+/// passes further operands, that shape changes, and the declared shape is used without a check.
 pub(super) fn async_update(inputs: &Inputs<'_>) -> Result<Shape> {
     match (inputs.operands, inputs.declared) {
         ([_], _) => identity(inputs),
@@ -127,14 +131,16 @@ pub(super) fn async_update(inputs: &Inputs<'_>) -> Result<Shape> {
     }
 }
 
-/// Infers the shape of a copy-start, which is a tuple of the copy, the operand and a context.
+/// Infers the shape of a copy-start, which is a tuple of the copy, the operand and an element that
+/// XLA uses to track the copy.
 pub(super) fn copy_start(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     started(vec![inputs.operands[0].clone(); 2], inputs)
 }
 
 /// Returns the shape of a tuple that begins with the two elements `parts`. The other elements are
-/// taken from the declared shape; if there is none, the only other element is a scalar `u32`.
+/// not checked, because XLA does not fix their types: they are taken from the declared shape. If
+/// there is none, the only other element is a scalar `u32`.
 fn started(mut parts: Vec<Shape>, inputs: &Inputs<'_>) -> Result<Shape> {
     match inputs.declared {
         Some(declared) => parts.extend(declared.tuple_shapes().iter().skip(2).cloned()),
@@ -143,7 +149,8 @@ fn started(mut parts: Vec<Shape>, inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(Shape::tuple(parts)?)
 }
 
-/// Infers the shape of a get-dimension-size, which is a scalar `s32`.
+/// Infers the shape of a get-dimension-size, which is a scalar `s32`. The extent must fit in this
+/// type.
 pub(super) fn dimension_size(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -153,14 +160,15 @@ pub(super) fn dimension_size(dimension: usize, inputs: &Inputs<'_>) -> Result<Sh
     Ok(Shape::new(ElementType::S32, [], None)?)
 }
 
+/// Returns the path of the operand of a get-dimension-size, for errors.
 fn field_of_size() -> FieldPath {
     FieldPath::new("operand_ids").index(0)
 }
 
 /// Infers the shape of a tuple of the operands.
 pub(super) fn tuple(inputs: &Inputs<'_>) -> Result<Shape> {
-    // Reuse the declared shape. A large tuple may be an operand of many instructions, and building
-    // its shape again for each would take too long.
+    // Reuse the declared shape instead of building an equal one. A large tuple may be the operand
+    // of many instructions, and building its shape again for each of them would take too long.
     let Some(declared) = inputs.declared else {
         return Ok(Shape::tuple(inputs.operands.iter().copied().cloned())?);
     };
@@ -174,7 +182,7 @@ pub(super) fn tuple(inputs: &Inputs<'_>) -> Result<Shape> {
     Err(mismatch("a tuple of the operands' shapes", declared))
 }
 
-/// Infers the shape of an element of a tuple.
+/// Infers the shape of an instruction that returns element `index` of a tuple, its only operand.
 pub(super) fn element(index: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let tuple = inputs.operands[0];
@@ -202,6 +210,7 @@ pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
 }
 
 /// Infers the shape of an opcode that the compiler does not support, which is the declared shape.
+/// Only the called computations are checked.
 pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     let is_unknown = |callee: usize| inputs.callees.signature(callee).is_none();
     match computations.iter().enumerate().find(|(_, callee)| is_unknown(**callee)) {
@@ -210,8 +219,9 @@ pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape
     }
 }
 
-/// Returns the error for a call of a computation that does not exist. `callee` is the index of the
-/// invalid entry in the instruction's list of called computations.
+/// Returns the error for a call of a computation that does not exist. `callee` is the position of
+/// the invalid index in the instruction's list of called computations, and `computation` is that
+/// index.
 pub(super) fn unknown_computation(callee: usize, computation: usize) -> InstructionError {
     let field = FieldPath::new("called_computation_ids").index(callee);
     let accepted = "a computation before this one";

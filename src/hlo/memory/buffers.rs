@@ -1,10 +1,13 @@
 //! Finds the instructions that have separate buffers, by the rules of XLA's dataflow and alias
-//! analyses.
+//! analyses. Only these instructions take memory.
 //!
-//! Every array in the result of an instruction is a *leaf*: the result `(f32[2], s8[3])` has two.
-//! Some instructions, such as `tuple`, do not write their leaves to new buffers but pass on the
-//! buffers of their operands. The analysis *joins* leaves that share a buffer to a group. Each
-//! buffer is counted once, for the first instruction that defines it.
+//! Every array in the result of an instruction is called a *leaf*: the result `(f32[2], s8[3])` has
+//! two. An instruction *defines* a leaf if it writes the array to memory. Some instructions, such
+//! as `tuple`, *forward* leaves instead: they pass on the buffers of their operands.
+//!
+//! The analysis *joins* leaves that share a buffer to a group, with a union-find structure over all
+//! leaves of the module. A group is then a buffer, and its memory is counted once, for one of the
+//! instructions that define a leaf in it. This instruction is the *owner* of the buffer.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,10 +20,9 @@ use super::{
 };
 use crate::shape::{ElementType, Shape};
 
-/// The result of the analysis: the memory of the buffers of a module.
+/// The memory of the buffers of a module, which is the result of the analysis.
 pub(super) struct Buffers {
-    /// The memory of the buffers that are counted for each instruction. `None` if no buffer is
-    /// counted for the instruction.
+    /// The memory of the buffers that each instruction owns, or `None` if it owns none.
     pub(super) own: Vec<Option<Footprint>>,
     /// The memory of all buffers.
     pub(super) total: Footprint,
@@ -29,18 +31,21 @@ pub(super) struct Buffers {
     pub(super) temporaries: Footprint,
 }
 
-/// The buffer of one leaf of a computation's root, in the form that callers of the computation
-/// need.
+/// The buffer of one leaf of a computation's root. Callers of the computation need this to join the
+/// leaves of their own results.
 #[derive(Clone, Copy)]
 enum RootLeaf {
-    /// The buffer of a leaf of a parameter: the root returns an array of its caller. `is_updated`
-    /// is true if the computation writes to this buffer.
+    /// A buffer that the caller passes: leaf `leaf` of the parameter `number`. `is_updated` is true
+    /// if the computation writes to it.
     Parameter { number: i64, leaf: usize, is_updated: bool },
-    /// A buffer that the computation itself defines, identified by the leaf that represents it.
+    /// A buffer that the computation itself defines. Two leaves with the same number share a
+    /// buffer.
     Own(usize),
 }
 
 impl Buffers {
+    /// Analyzes a module. If it has no entry computation, it is a list of allocations from an
+    /// out-of-memory report or a single shape, and each instruction owns a buffer.
     pub(super) fn of(scan: &ScannedModule) -> Self {
         if scan.entry.is_none() {
             let memory = |it: &ScannedInstruction| scan.shapes[it.shape].memory;
@@ -72,18 +77,22 @@ fn sum(one: Footprint, other: Footprint) -> Footprint {
     }
 }
 
-/// The state of the analysis: the leaves of all instructions, in groups that share a buffer.
+/// The state of the analysis: the leaves of all instructions, in groups that share a buffer. Leaves
+/// are numbered over the whole module, instruction by instruction.
 struct Analysis<'a> {
     scan: &'a ScannedModule,
-    /// The number of the first leaf of each instruction. Leaves are numbered over the whole module.
+    /// The number of the first leaf of each instruction.
     first: Vec<usize>,
-    /// The parent of each leaf in a union-find forest. The leaves of one tree share a buffer.
+    /// The parent of each leaf in the union-find forest. The leaves of one tree share a buffer, and
+    /// the root of the tree represents them.
     parents: Vec<usize>,
-    /// True for each leaf that its instruction writes, instead of passing on a buffer.
+    /// True for each leaf that its instruction defines instead of forwarding it.
     is_defined: Vec<bool>,
-    /// True for each leaf that represents a buffer which must not be overwritten.
+    /// True for each root of a tree whose buffer must not be overwritten, because it holds a
+    /// constant or a parameter of the program that is not donated.
     is_kept: Vec<bool>,
-    /// The buffers of the root's leaves of each finished computation, by the id of the computation.
+    /// The buffers of the root of each computation that was processed, leaf by leaf, by the id of
+    /// the computation. Callees precede callers, so a caller finds its callees here.
     roots: HashMap<i64, Vec<RootLeaf>>,
 }
 
@@ -105,7 +114,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the leaf that represents the group of `leaf`.
+    /// Returns the leaf that represents the group of `leaf`, and shortens the path to it for later
+    /// calls.
     fn find(&mut self, mut leaf: usize) -> usize {
         while self.parents[leaf] != leaf {
             self.parents[leaf] = self.parents[self.parents[leaf]];
@@ -118,20 +128,20 @@ impl<'a> Analysis<'a> {
     fn join(&mut self, one: usize, other: usize) {
         let (one, other) = (self.find(one), self.find(other));
         // The earlier leaf represents the joined group, so that the result does not depend on the
-        // order of joins.
+        // order in which groups are joined.
         let (earlier, later) = (one.min(other), one.max(other));
         self.parents[later] = earlier;
         self.is_kept[earlier] |= self.is_kept[later];
     }
 
-    /// Returns the leaves of an instruction.
+    /// Returns the leaves of the instruction with index `place`.
     fn leaves(&self, place: usize) -> Range<usize> {
         let count = self.scan.shapes[self.scan.instructions[place].shape].leaves.len();
         self.first[place]..self.first[place] + count
     }
 
-    /// Returns the leaves of one element of an instruction's result, which `path` selects in nested
-    /// tuples. Returns an empty range if there is no such element.
+    /// Returns the leaves of one element of an instruction's result. `path` leads to the element
+    /// through nested tuples. Returns an empty range if there is no such element.
     fn part(&self, place: usize, path: impl IntoIterator<Item = usize>) -> Range<usize> {
         let mut shape: &Shape = self.scan.shape(place);
         let mut start = self.first[place];
@@ -144,14 +154,14 @@ impl<'a> Analysis<'a> {
         start..start + count_leaves(shape)
     }
 
-    /// Marks leaves as written by their instruction.
+    /// Marks leaves as defined by their instruction.
     fn define(&mut self, leaves: Range<usize>) {
         leaves.for_each(|leaf| self.is_defined[leaf] = true);
     }
 
     /// Joins each leaf of a result with the corresponding leaf of an operand, because the
-    /// instruction passes on the operand's buffers. If the numbers of leaves differ, the result
-    /// gets separate buffers.
+    /// instruction forwards the operand's buffers. If the numbers of leaves differ, the result gets
+    /// separate buffers.
     fn forward(&mut self, leaves: Range<usize>, from: Range<usize>) {
         if leaves.len() == from.len() {
             leaves.zip(from).for_each(|(leaf, from)| self.join(leaf, from));
@@ -226,8 +236,8 @@ impl<'a> Analysis<'a> {
         self.roots.insert(computation.id, leaves);
     }
 
-    /// Joins the leaves of one instruction with leaves of its operands, or defines them, by the
-    /// rule of its opcode.
+    /// Joins the leaves of one instruction with leaves of its operands, or marks them as defined,
+    /// by the rule of its opcode.
     fn instruction(&mut self, place: usize, instruction: &ScannedInstruction) {
         let all = self.leaves(place);
         let operands = &instruction.operands;
@@ -241,6 +251,7 @@ impl<'a> Analysis<'a> {
         match &*instruction.opcode {
             "bitcast" | "opt-barrier" | "domain" | "add-dependency" | "while"
             | "all-reduce-done" | "async-update" => self.forward(all, whole(self, 0)),
+            // A copy of a tuple is shallow: the arrays in it are not copied.
             "copy" if all.len() != 1 || is_tuple(self.scan.shape(place)) => {
                 self.forward(all, whole(self, 0));
             }
@@ -323,9 +334,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Processes leaves that an instruction writes in the buffers of an operand, as
-    /// `dynamic-update-slice` does. The leaves get a new buffer if the operand's buffer must not be
-    /// overwritten.
+    /// Processes leaves that an instruction defines by changing a part of an operand, as
+    /// `dynamic-update-slice` does. They share the buffers of the operand, so that the rest of it
+    /// is not copied. If a buffer must not be overwritten, the leaf gets a new one.
     fn update(&mut self, leaves: Range<usize>, from: Range<usize>) {
         self.define(leaves.clone());
         if leaves.len() == from.len() {
@@ -338,8 +349,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Processes the start of an asynchronous instruction. Its value is a tuple of the operands,
-    /// the result and the state.
+    /// Processes the start of an asynchronous instruction. Its result is a tuple of the operands,
+    /// the result of the operation, and elements that XLA uses to track it.
     fn start(&mut self, place: usize, instruction: &ScannedInstruction) {
         let from: Vec<usize> =
             instruction.operands.iter().flat_map(|&operand| self.leaves(operand)).collect();
@@ -366,8 +377,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Processes a call: joins its leaves with the operands that the called computation returns
-    /// unchanged.
+    /// Processes a call. A leaf that the called computation returns unchanged from its caller is
+    /// joined with the operand, and leaves that share a buffer of the computation are joined with
+    /// each other.
     fn called(&mut self, leaves: Range<usize>, callee: Option<i64>, operands: &[usize]) {
         let roots = callee.and_then(|callee| self.roots.get(&callee)).cloned().unwrap_or_default();
         if roots.len() != leaves.len() {
@@ -395,8 +407,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Processes a conditional: joins a leaf with an operand if all branches return the buffer of
-    /// that operand.
+    /// Processes a conditional. A leaf is joined with a leaf of an operand only if every branch
+    /// returns that same buffer. Otherwise it gets a separate buffer, because the branch is known
+    /// only at run time.
     fn conditional(&mut self, leaves: Range<usize>, instruction: &ScannedInstruction) {
         for (i, leaf) in leaves.enumerate() {
             let mut shared = None;
@@ -418,7 +431,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Assigns every buffer to one instruction, its owner, and returns the sums.
+    /// Assigns every buffer to an owner, and returns the sums. The owner is the first instruction
+    /// that defines a leaf of the buffer, but a parameter takes precedence.
     fn count(mut self) -> Buffers {
         let scan = self.scan;
         let applied = scan.applied();
@@ -439,7 +453,8 @@ impl<'a> Analysis<'a> {
                     }
                 }
             }
-            // The owner and the size of each buffer.
+            // The owner and the size of each buffer, by the leaf that represents it. If the leaves
+            // of a buffer differ in size, the largest one counts.
             let mut buffers: HashMap<usize, (usize, Footprint)> = HashMap::new();
             let mut order = Vec::new();
             for &place in &computation.instructions {
@@ -464,6 +479,8 @@ impl<'a> Analysis<'a> {
                 }
             }
             for buffer in order {
+                // The buffers of parameters and roots of other computations belong to callers, and
+                // are counted there.
                 if !is_entry && outer.contains(&buffer) {
                     continue;
                 }
@@ -479,8 +496,8 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns the leaf with index `leaf` of an operand, as a range of length 1. The range is empty if
-/// the operand has fewer leaves.
+/// Returns leaf number `leaf` of an operand as a range of length 1. The range is empty if the
+/// operand has fewer leaves.
 fn from_leaf(leaves: &Range<usize>, leaf: usize) -> Range<usize> {
     let place = leaves.start.saturating_add(leaf);
     if place < leaves.end { place..place + 1 } else { 0..0 }
@@ -490,12 +507,12 @@ fn is_tuple(shape: &Shape) -> bool {
     shape.element_type() == ElementType::Tuple
 }
 
-/// Returns the number of arrays in a shape.
+/// Returns the number of leaves of a result with this shape.
 fn count_leaves(shape: &Shape) -> usize {
     if is_tuple(shape) { shape.tuple_shapes().iter().map(count_leaves).sum() } else { 1 }
 }
 
-/// Returns the instruction that defines parameter `number`, or `None` if the computation has no
+/// Returns the index of the instruction for parameter `number`, or `None` if the computation has no
 /// such parameter.
 fn parameter(scan: &ScannedModule, computation: &ScannedComputation, number: i64) -> Option<usize> {
     computation.instructions.iter().copied().find(|&place| {

@@ -1,5 +1,6 @@
-//! The difference between two memory reports: layouts that changed, with the change in bytes, and
-//! copies that were added or removed.
+//! Compares two memory reports of a program, for example before and after an update of the
+//! compiler. The comparison lists layouts that changed, with the change in bytes, and copies that
+//! were added or removed.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,12 +13,13 @@ use crate::{
     text::human_readable_num_bytes as num_bytes,
 };
 
-/// The opcodes that count as copies, because they only move elements.
+/// The opcodes that count as copies, because they compute nothing and only move elements. XLA
+/// inserts most of them to change a layout.
 const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];
 
 impl MemoryReport {
-    /// Describes the changes from `self` to `new`. The first line is a summary. Returns `None` if
-    /// nothing changed. `stridec diff` prints this text.
+    /// Describes the changes from `self` to `new`, with a summary in the first line. Returns `None`
+    /// if nothing changed. `stridec diff` prints this text.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -34,8 +36,7 @@ impl MemoryReport {
     }
 }
 
-/// Describes the changes from `old` to `new`. The first line is a summary. Returns `None` if
-/// nothing changed.
+/// Describes the changes from `old` to `new`, as [`MemoryReport::difference`] does.
 fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     let layouts = layouts(old, new);
     let copies = copies(old, new);
@@ -69,8 +70,8 @@ fn bytes(instruction: &InstructionMemory) -> u64 {
     instruction.memory.map_or(0, |memory| memory.bytes)
 }
 
-/// Lists the instructions whose layout changed, in the order of decreasing change in bytes.
-/// Instructions are matched by name.
+/// Lists the instructions whose layout changed, the largest change in bytes first. Instructions are
+/// matched by their names and the names of their computations.
 fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     type Key<'a> = (&'a str, &'a str);
     let by_name: HashMap<Key<'_>, &InstructionMemory> = old
@@ -98,8 +99,8 @@ fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// Groups instructions by a key. Returns the number of instructions for each key, and the size of
-/// the first of them, in bytes.
+/// Groups the instructions that `counts` accepts by a key. Returns the number of instructions for
+/// each key, and the size of the first of them in bytes.
 fn count_by<'a>(
     report: &'a MemoryReport,
     counts: impl Fn(&InstructionMemory) -> bool,
@@ -113,11 +114,13 @@ fn count_by<'a>(
     counted
 }
 
-/// Lists the copies that were added or removed. Copies are matched by opcode and shape, because XLA
-/// gives them new names in every module.
+/// Lists the copies that were added or removed. Copies are counted by opcode and shape instead of
+/// being matched by name, because the names that XLA generates for them change with every
+/// compilation.
 fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     let is_copy = |it: &InstructionMemory| COPIES.contains(&it.opcode.as_ref());
     // Make default layouts explicit, because protos contain them but texts may omit them.
+    // Otherwise, all copies would differ between a proto and a text of one module.
     let key = |it: &InstructionMemory| {
         format!("{} {}", it.opcode, Shape::clone(&it.shape).with_default_layouts())
     };
@@ -142,7 +145,8 @@ fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
 
 /// Lists the opcodes, except copies, whose number of instructions changed.
 fn other_opcodes(old: &MemoryReport, new: &MemoryReport) -> String {
-    // Ignore the parameters of called computations, because their number changes with every fusion.
+    // Ignore the parameters of called computations, because every new fusion adds some, which says
+    // nothing about memory.
     let is_other = |it: &InstructionMemory| {
         !COPIES.contains(&it.opcode.as_ref()) && (it.has_buffer || &*it.opcode != "parameter")
     };

@@ -1,4 +1,4 @@
-//! The memory of a shape, with and without padding.
+//! A [`Footprint`] is the memory that a shape takes, with and without padding.
 
 use crate::{
     shape::{Shape, queries},
@@ -17,8 +17,8 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Returns the memory of a shape. Returns `None` if an extent is unknown, or if the layout
-    /// cannot be described by strides.
+    /// Returns the memory of a shape. Returns `None` if it is not known, because an extent is
+    /// unknown or because strides cannot describe the layout.
     ///
     /// ```
     /// use stridec::hlo::Footprint;
@@ -46,14 +46,15 @@ impl Footprint {
         })
     }
 
-    /// Returns the number of bytes that are padding, because they hold no element.
+    /// Returns the number of bytes that hold no element.
     #[must_use]
     pub fn padding_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.unpadded_bytes)
     }
 
     /// Returns the factor by which padding enlarges the array: the size of the allocation, divided
-    /// by the size of its elements. The factor is 1 if there are no elements.
+    /// by the size of its elements. The factor is 1 if there are no elements, because the quotient
+    /// does not exist then.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // a factor needs fewer than 53 bits
     pub fn expansion(&self) -> f64 {
@@ -64,8 +65,10 @@ impl Footprint {
     }
 }
 
-/// Returns the size of an array's elements, in bytes. The size of an element is the number of bits
-/// of its type, even if the layout stores it in more bits. Returns `None` if an extent is unknown.
+/// Returns the size of an array's elements in bytes, without padding. An element counts with the
+/// bits in which the layout stores it, but with no more than the whole bytes that its type needs:
+/// an `s4` counts with 4 bits under `E(4)`, and with 8 bits otherwise. Returns `None` if an extent
+/// is unknown.
 fn unpadded_bytes(shape: &Shape) -> Option<u64> {
     let bytes = size::byte_size_of(shape).ok()?;
     let bits = shape.element_type().storage_bits()?;

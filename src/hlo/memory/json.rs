@@ -1,16 +1,17 @@
-//! A memory report as JSON.
+//! Converts a [`MemoryReport`] to JSON.
 
 use serde_json::{Value, json};
 
 use super::{InstructionMemory, MemoryReport, cheapest_order};
 
-/// The number of instructions, from the one with the most padding, that have the field `cheapest`.
+/// The number of instructions that get the field `cheapest`, beginning with the one that has the
+/// most padding. The search takes too long to do it for all instructions of a large module.
 const WORST: usize = 20;
 
 impl MemoryReport {
     /// Returns the report as JSON, as `stridec memory --format json` prints it. It lists the `top`
-    /// instructions with the most padding, or all of them without `top`. If one of the first 20
-    /// takes fewer bytes in another order of its dimensions, its field `cheapest` is that order.
+    /// instructions with the most padding, or all of them if `top` is `None`. The first 20 have a
+    /// field `cheapest` if another order of their dimensions takes fewer bytes.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -36,8 +37,8 @@ impl MemoryReport {
 }
 
 impl InstructionMemory {
-    /// Returns the memory of the instruction as JSON. If `is_worst` is true, adds the field
-    /// `cheapest`: the dimension order that needs the fewest bytes.
+    /// Returns the memory of the instruction as JSON. If `is_worst` is true, looks for an order of
+    /// the dimensions that takes fewer bytes, and adds it as the field `cheapest`.
     fn json(&self, is_worst: bool) -> Value {
         let memory = self.memory;
         let mut value = json!({

@@ -1,18 +1,20 @@
-//! Finds an order of an array's dimensions with less padding. For example, with tiles of 8 by 128,
+//! Finds the order of an array's dimensions that takes the least memory. Tiles pad the minor-most
+//! dimensions, so small dimensions should not be among them. For example, with tiles of 8 by 128,
 //! `f32[1024,3]` takes 512 KiB, but only 32 KiB if its dimensions are stored in the opposite order.
 
 use super::Footprint;
 use crate::shape::Shape;
 
-/// The maximum number of orders that are tried, to bound the time. If an array has more orders,
-/// [`cheapest_order`] returns `None`.
+/// The maximum number of orders that are tried, because the number of all orders is the factorial
+/// of the rank. All orders of at most 7 dimensions are below this limit.
 const MAX_TRIED: usize = 10_000;
 
 /// Returns the array with the order of dimensions that takes the fewest bytes under the same
-/// tiling, and its footprint. Returns `None` if no order takes fewer bytes than the present one.
+/// tiling, and its memory. Returns `None` if no order takes fewer bytes than the present one, and
+/// also if there are too many orders to try them.
 ///
-/// Tiles cover only the minor-most dimensions, so the function tries all choices of these
-/// dimensions. The other dimensions keep their relative order, which has no effect on the size.
+/// Tiles cover only the minor-most dimensions, so only these determine the size. The function tries
+/// all choices of them, and keeps the relative order of the other dimensions.
 ///
 /// ```
 /// use stridec::hlo::cheapest_order;
@@ -47,7 +49,8 @@ pub fn cheapest_order(shape: &Shape) -> Option<(Shape, Footprint)> {
     found
 }
 
-/// Returns the shape of an array in every order of its dimensions. The present order comes first.
+/// Returns the shape of an array in every order of its dimensions, the present order first. If
+/// there are too many orders, only the choice of the one or two minor-most dimensions varies.
 /// Returns an empty list for a shape that is no array.
 pub(super) fn orders(shape: &Shape) -> Vec<Shape> {
     if !shape.is_array() {
@@ -70,8 +73,9 @@ pub(super) fn orders(shape: &Shape) -> Vec<Shape> {
     found
 }
 
-/// An iterator over the orders of an array's dimensions: every choice of the minor-most dimensions,
-/// and the present choice first.
+/// The orders of an array's dimensions that differ in the choice of the `chosen` minor-most ones.
+/// `order` is the present order, and its choice comes first. `minor` has the dimensions that are
+/// chosen so far, while [`for_each`](Self::for_each) recurses.
 struct MinorOrders<'a> {
     order: &'a [usize],
     chosen: usize,
@@ -79,6 +83,7 @@ struct MinorOrders<'a> {
 }
 
 impl MinorOrders<'_> {
+    /// Calls `visit` with each order, minor-most dimension first.
     fn for_each(&mut self, visit: &mut impl FnMut(&[usize])) {
         if self.minor.len() == self.chosen {
             let rest = self.order.iter().filter(|dimension| !self.minor.contains(dimension));

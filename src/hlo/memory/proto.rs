@@ -1,4 +1,5 @@
-//! Decodes the fields of a serialized module that determine its memory, and skips all others.
+//! Decodes the fields of a serialized module that determine its memory, and skips all others. So it
+//! can measure a module that is too large for [`Module::decode`](crate::hlo::Module::decode).
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,7 +18,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Collects the instructions of a serialized module.
+/// Collects the instructions of a serialized module, without checking the rules of their opcodes.
 pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule> {
     let mut scan = ScannedModule::default();
     let (mut entry, mut shapes) = (0, HashMap::new());
@@ -38,8 +39,8 @@ pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule> {
     Ok(scan)
 }
 
-/// Returns the shapes of the entry computation's parameters and result. Returns `None` if the
-/// module does not declare them.
+/// Decodes the shapes of the entry computation's parameters and result. Returns `None` if the
+/// module does not declare a result.
 fn buffers(bytes: &[u8]) -> Result<Option<(Vec<Shape>, Shape)>> {
     let path = FieldPath::new("host_program_shape");
     let program: proto::ProgramShape = decoded("host_program_shape", bytes)?;
@@ -53,18 +54,19 @@ fn buffers(bytes: &[u8]) -> Result<Option<(Vec<Shape>, Shape)>> {
     Ok(Some((parameters.collect::<std::result::Result<_, _>>()?, result)))
 }
 
+/// Decodes a message. `name` is the name of its field, for the error.
 fn decoded<M: Message + Default>(name: &str, bytes: &[u8]) -> Result<M> {
     M::decode(bytes).map_err(|error| malformed(name, &error.to_string()).into())
 }
 
-/// Returns the arrays in the result that reuse buffers of parameters.
+/// Decodes the list of arrays in the result that reuse buffers of parameters.
 fn aliases(bytes: &[u8]) -> Result<Vec<InputOutputAlias>> {
     let aliases: proto::HloInputOutputAliasProto = decoded("input_output_alias", bytes)?;
     Ok(aliases.entries.into_iter().map(Into::into).collect())
 }
 
-/// The shapes that were decoded so far, by their serialized form. Most instructions share a few
-/// shapes, so that few shapes have to be decoded.
+/// The shapes that were decoded so far, by their serialized form. Most instructions of a module
+/// share a few shapes, so this saves most of the decoding.
 type KnownShapes<'a> = HashMap<&'a [u8], Arc<Shape>>;
 
 /// Decodes a computation with its instructions, and adds them to `scan`.
@@ -93,7 +95,8 @@ fn computation<'a>(
     Ok(())
 }
 
-/// Decodes an instruction, records its index under its id, and returns the index.
+/// Decodes an instruction and adds it to `scan`. Records its index under its id, and returns the
+/// index.
 fn instruction<'a>(
     bytes: &'a [u8],
     ids: &mut HashMap<u32, usize>,

@@ -1,4 +1,5 @@
-//! [`MemoryReport`]: the memory that the buffers of a module take, instruction by instruction.
+//! A [`MemoryReport`] says how much memory the buffers of a module take, instruction by
+//! instruction.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::{
 };
 
 /// The memory that the buffers of a module take. A report needs only the shapes of instructions, so
-/// it can measure every module, even one with opcodes that stridec does not support.
+/// that it can measure every module, even one with opcodes that stridec does not support.
 ///
 /// ```
 /// use stridec::hlo::MemoryReport;
@@ -27,7 +28,7 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryReport {
-    /// All instructions, in the order of decreasing padding. If two instructions have equal
+    /// All instructions, the one whose result has the most padding first. If two have equal
     /// padding, the larger one comes first.
     pub instructions: Vec<InstructionMemory>,
     /// The total size of all buffers, in bytes.
@@ -41,8 +42,8 @@ pub struct MemoryReport {
     /// The size of the buffers that hold neither a parameter nor the result of the entry
     /// computation, in bytes.
     pub temporaries_bytes: u64,
-    /// True if the rows describe one array in different orders of its dimensions, so that a sum
-    /// over the rows has no meaning.
+    /// True if the instructions are one array in different orders of its dimensions, as in
+    /// [`of_orders`](Self::of_orders). A sum over them has no meaning then.
     pub(super) is_of_orders: bool,
 }
 
@@ -59,18 +60,18 @@ pub struct InstructionMemory {
     pub opcode: Arc<str>,
     /// The shape of the result.
     pub shape: Arc<Shape>,
-    /// The memory of the result. `None` if an extent is unknown, or if the layout cannot be
-    /// described by strides.
+    /// The memory of the result. It is `None` if it is not known, because an extent is unknown or
+    /// because strides cannot describe the layout.
     pub memory: Option<Footprint>,
     /// True if at least one buffer is counted for the instruction.
     ///
     /// It is false for instructions whose results are in the buffers of others: tuples, tuple
     /// elements, bitcasts, loops, updates in place, and the parameters and roots of called
     /// computations. It is also false for instructions inside a fusion, or inside a computation
-    /// that is applied to elements, because their results are not in memory.
+    /// that is applied to elements, because their results are not stored in memory.
     pub has_buffer: bool,
     /// The memory of the buffers that are counted for the instruction. It is less than `memory` if
-    /// a part of the result is in a buffer of another instruction, as in `copy-start`.
+    /// a part of the result is in the buffer of another instruction, as in a `copy-start`.
     pub buffers: Footprint,
 }
 
@@ -85,8 +86,8 @@ impl MemoryReport {
         Self::of_proto_tiled(bytes, DefaultTiles::None)
     }
 
-    /// Measures a serialized module as [`of_proto`](Self::of_proto) does, but first gives the tiles
-    /// `tiles` to arrays that have none.
+    /// Measures a serialized module as [`of_proto`](Self::of_proto) does, but first gives `tiles`
+    /// to arrays that have none.
     ///
     /// # Errors
     ///
@@ -95,8 +96,8 @@ impl MemoryReport {
         Ok(proto::scan(bytes)?.report(tiles))
     }
 
-    /// Measures a module in HLO text or StableHLO text, or reads XLA's out-of-memory report, which
-    /// lists allocations. StableHLO text is first converted by [`Module::parse`].
+    /// Measures a module in HLO text or StableHLO text, or the allocations in XLA's out-of-memory
+    /// report. StableHLO text is first converted to HLO by [`Module::parse`].
     ///
     /// # Errors
     ///
@@ -105,8 +106,8 @@ impl MemoryReport {
         Self::of_text_tiled(text, DefaultTiles::None)
     }
 
-    /// Measures a text as [`of_text`](Self::of_text) does, but first gives the tiles `tiles` to
-    /// arrays that have none.
+    /// Measures a text as [`of_text`](Self::of_text) does, but first gives `tiles` to arrays that
+    /// have none.
     ///
     /// ```
     /// use stridec::hlo::{DefaultTiles, MemoryReport};
@@ -130,18 +131,20 @@ impl MemoryReport {
         Ok(text::scan(text)?.report(tiles))
     }
 
-    /// Returns a report of a single shape, as if it were an instruction without a name.
+    /// Returns a report of a single shape, as if it were the only instruction of a module. The
+    /// instruction has no name.
     #[must_use]
     pub fn of_shape(shape: &Shape) -> Self {
         ScannedModule::of_shape(shape).report(DefaultTiles::None)
     }
 
     /// Returns a report of one array in every order of its dimensions, the cheapest order first.
-    /// Each order is a row without a name, and the totals are the sizes of the array in its present
-    /// order. If the array has no tiles, it gets the tiles `tiles`.
+    /// Each order is an instruction without a name. The totals are the sizes of the array in its
+    /// present order. If the array has no tiles, it gets `tiles`.
     ///
-    /// If an array has more than 7 dimensions, only the dimensions that tiles cover are reordered,
-    /// to bound the number of rows. The report of a shape that is no array has one row.
+    /// An array of more than 7 dimensions has too many orders. The report then lists only the
+    /// choices of the one or two minor-most dimensions, which determine the size under most
+    /// tilings. The report of a shape that is no array has one instruction.
     ///
     /// ```
     /// use stridec::hlo::{DefaultTiles, MemoryReport};
@@ -160,7 +163,8 @@ impl MemoryReport {
         let mut rows: Vec<InstructionMemory> =
             rows.flat_map(|shape| Self::of_shape(&tiles.apply(&shape)).instructions).collect();
         if !rows.is_empty() {
-            // The sort is stable, so that the present order precedes other orders of the same size.
+            // The sort is stable, and the present order is the first row, so it precedes other
+            // orders of the same size.
             rows.sort_by_key(|row| row.buffers.bytes);
             report.instructions = rows;
             report.is_of_orders = true;

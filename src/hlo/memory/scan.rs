@@ -1,5 +1,7 @@
-//! The instructions and shapes of a module whose memory is measured. The readers of protos and of
-//! texts fill in these types. Equal shapes are measured only once.
+//! A [`ScannedModule`] has the instructions of a module whose memory is measured, with the few
+//! fields that determine it. The readers of protos and of texts fill it in, and do not check the
+//! rules of opcodes. Equal shapes are stored and measured only once, because a large module has few
+//! different ones.
 
 use std::{
     cmp::Reverse,
@@ -14,16 +16,18 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The maximum number of instructions in a module whose memory is measured.
+/// The maximum number of instructions in a module whose memory is measured. It is larger than the
+/// limit for other modules, because less is stored for each instruction.
 const MAX_SCANNED: usize = 1 << 22;
 
-/// The maximum total number of arrays in the results of all instructions.
+/// The maximum total number of arrays in the results of all instructions. The analysis of buffers
+/// stores an entry for each array.
 const MAX_LEAVES: usize = 1 << 26;
 
 /// The instructions of a module, with the fields that determine their memory.
 #[derive(Default)]
 pub(super) struct ScannedModule {
-    /// The computations. Each one follows the computations that it calls.
+    /// The computations. A computation comes after all computations that it calls.
     pub(super) computations: Vec<ScannedComputation>,
     /// The instructions of all computations.
     pub(super) instructions: Vec<ScannedInstruction>,
@@ -31,12 +35,12 @@ pub(super) struct ScannedModule {
     pub(super) shapes: Vec<MeasuredShape>,
     /// The index of each shape in `shapes`.
     shape_numbers: HashMap<Arc<Shape>, usize>,
-    /// The opcodes so far, so that equal opcodes share their text.
+    /// The opcodes so far, so that instructions with equal opcodes share the text.
     opcodes: HashMap<String, Arc<str>>,
-    /// The number of arrays in the results of all instructions so far.
+    /// The number of arrays in the results of all instructions so far, which is limited.
     leaves: usize,
     /// The id of the entry computation. If it is `None`, every instruction has a separate buffer,
-    /// as in an out-of-memory report.
+    /// as in an out-of-memory report or a report of a single shape.
     pub(super) entry: Option<i64>,
     /// The shapes of the entry computation's parameters and result, if the module declares them.
     pub(super) buffers: Option<(Vec<Shape>, Shape)>,
@@ -67,14 +71,17 @@ pub(super) struct ScannedInstruction {
     /// The index of the parameter if the opcode is `parameter`, and the index of the tuple element
     /// if it is `get-tuple-element`.
     pub(super) number: i64,
-    /// The arrays in the result that share buffers with operands.
+    /// The arrays in the result that share buffers with operands, as the module declares. Custom
+    /// calls and fusions have such a list.
     pub(super) aliases: Vec<proto::OutputOperandAliasing>,
 }
 
-/// A shape with its memory: the memory of the whole shape, and of each array in it.
+/// A shape with its memory.
 pub(super) struct MeasuredShape {
     pub(super) shape: Arc<Shape>,
+    /// The memory of the whole shape, or `None` if it is not known.
     pub(super) memory: Option<Footprint>,
+    /// The memory of each array in the shape, in depth-first order. It is 0 if it is not known.
     pub(super) leaves: Vec<Footprint>,
 }
 
@@ -86,7 +93,7 @@ impl MeasuredShape {
     }
 }
 
-/// Adds the memory of each array in a shape to `leaves`.
+/// Appends the memory of each array in a shape to `leaves`.
 fn measure(shape: &Shape, leaves: &mut Vec<Footprint>) {
     if shape.element_type() == ElementType::Tuple {
         shape.tuple_shapes().iter().for_each(|part| measure(part, leaves));
@@ -107,8 +114,9 @@ impl ScannedModule {
         scan
     }
 
-    /// Adds an instruction and returns its index. `operands` are indices into `instructions`.
-    /// Returns an error if the module has too many instructions or arrays.
+    /// Adds an instruction and returns its index. `operands` are indices into `instructions`. Only
+    /// a few fields of `proto` are used. Returns an error if the module has too many instructions
+    /// or arrays.
     pub(super) fn add(
         &mut self,
         name: &str,
@@ -163,7 +171,7 @@ impl ScannedModule {
         &self.shapes[self.instructions[instruction].shape].shape
     }
 
-    /// Returns the index of a shape in `shapes`. Measures and adds the shape if it is new.
+    /// Returns the index of a shape in `shapes`. A new shape is first measured and added.
     fn measured(&mut self, shape: &Arc<Shape>) -> usize {
         if let Some(&number) = self.shape_numbers.get(shape) {
             return number;
@@ -173,8 +181,9 @@ impl ScannedModule {
         self.shapes.len() - 1
     }
 
-    /// Returns the ids of the computations that are fused, or applied to elements. Their
-    /// instructions have no buffers.
+    /// Returns the ids of the computations that are fused, or applied to elements, such as the
+    /// computation of a reduce. Their instructions have no buffers, because intermediate results
+    /// are not stored in memory.
     pub(super) fn applied(&self) -> HashSet<i64> {
         let runs = |opcode: &str| {
             ["call", "while", "conditional", "async-start", "async-update", "async-done"]
@@ -184,7 +193,7 @@ impl ScannedModule {
         callers.flat_map(|instruction| instruction.called.iter().copied()).collect()
     }
 
-    /// Measures the module and returns the report. `tiles` are the tiles for arrays that have none.
+    /// Measures the module and returns the report. Arrays without tiles first get `tiles`.
     pub(super) fn report(mut self, tiles: DefaultTiles) -> MemoryReport {
         if tiles != DefaultTiles::None {
             for measured in &mut self.shapes {

@@ -1,4 +1,4 @@
-//! Formats a memory report as a table.
+//! Formats a [`MemoryReport`] as a table for a terminal.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,10 @@ use super::{InstructionMemory, MemoryReport, cheapest_order};
 use crate::text::human_readable_num_bytes as num_bytes;
 
 impl MemoryReport {
-    /// Formats the `top` instructions whose buffers have the most padding, followed by the totals.
-    /// If a result takes fewer bytes in another order of its dimensions, the next line shows that
-    /// order. `stridec memory` prints this table.
+    /// Formats the first `top` instructions that have buffers, followed by the totals. Instructions
+    /// are in the order of [`instructions`](Self::instructions), so the results with the most
+    /// padding come first. If a result takes fewer bytes in another order of its dimensions, the
+    /// next line shows that order. `stridec memory` prints this table.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -47,13 +48,14 @@ impl MemoryReport {
                 "{unknown} shapes have extents or layouts whose bytes are not known"
             );
         }
-        // A sum has no meaning, because the rows are one array in different orders.
+        // Omit the sums, because the rows are one array in different orders.
         if self.is_of_orders {
             return text;
         }
         let _ = writeln!(text);
         let mut sums = vec![];
-        // Only a module has parameters, results and temporaries; a single shape does not.
+        // Only a module has parameters, results and temporaries. A report of a single shape does
+        // not, and is recognized by its instruction without a name.
         if self.instructions.iter().any(|it| !it.name.is_empty()) {
             sums.extend([
                 ("parameters", self.parameters_bytes),
@@ -69,7 +71,8 @@ impl MemoryReport {
     }
 }
 
-/// Formats the name of an instruction with the name of its computation, such as `x.1 (main)`.
+/// Formats the name of an instruction and the name of its computation, such as `x.1 (main)`.
+/// Returns an empty string for an instruction without a name.
 fn name(instruction: &InstructionMemory) -> String {
     match (instruction.name.as_ref(), instruction.computation.as_ref()) {
         ("", _) => String::new(),

@@ -1,5 +1,6 @@
-//! Collects the instructions of an HLO text, to measure their memory, or the allocations in XLA's
-//! out-of-memory report.
+//! Collects the instructions of an HLO text, or the allocations that XLA lists when the memory of a
+//! device runs out. The list is called an out-of-memory report, and each of its entries becomes an
+//! instruction.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,8 +22,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The first words of other memory dumps of XLA, each with a description for errors. stridec
-/// refuses these dumps.
+/// The first words of other dumps about memory that XLA writes, each with a description. stridec
+/// refuses these dumps, and the error tells the user which dump to take instead.
 const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HLO temp ", "the total of such a report"),
     ("Memory Space: ", "a memory-usage report"),
@@ -60,8 +61,8 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule> {
     Ok(scan)
 }
 
-/// Phrases by which the out-of-memory reports of GPUs are recognized. These reports are refused,
-/// because they contain no shapes.
+/// Phrases by which the out-of-memory reports of GPUs are recognized. They are refused, because
+/// they contain no shapes.
 const OF_GPUS: [&str; 5] = [
     "Out of memory while trying to allocate",
     "Out of memory allocating",
@@ -70,18 +71,20 @@ const OF_GPUS: [&str; 5] = [
     "CUDA_ERROR_OUT_OF_MEMORY",
 ];
 
-/// A [`TextTarget`] that collects the instructions of a text for the report.
+/// A [`TextTarget`] that collects the instructions of a text in a [`ScannedModule`]. It accepts
+/// more texts than the builder of modules, because it needs only the shapes.
 #[derive(Default)]
 struct MemoryTarget {
     scan: ScannedModule,
     /// The instructions of each unfinished computation, outermost first.
     open: Vec<Vec<usize>>,
-    /// The shape with explicit layouts for each shape so far, so that equal shapes share memory.
+    /// The version with explicit layouts of each shape in the text so far. Equal shapes share
+    /// memory.
     shapes: HashMap<Arc<Shape>, Arc<Shape>>,
 }
 
 impl MemoryTarget {
-    /// Returns a shape with explicit layouts: adds the default layout to each array that has none.
+    /// Returns a shape with explicit layouts: gives the default layout to each array that has none.
     fn explicit(&mut self, shape: Arc<Shape>) -> Arc<Shape> {
         let explicit = |shape: &Arc<Shape>| Shape::clone(shape).with_default_layouts().into();
         self.shapes.entry(shape).or_insert_with_key(explicit).clone()
@@ -129,10 +132,11 @@ impl TextTarget for MemoryTarget {
         let called = called.into_iter().map(|callee| i64::try_from(callee).unwrap_or(i64::MAX));
         proto.called_computation_ids = called.collect();
         // Make the layouts explicit, because protos contain them but texts may omit them.
+        // Otherwise, the report of a text would differ from the report of its proto.
         let mut shape = self.explicit(shape);
         if proto.opcode == "constant" && shape.element_type().bits() < Some(8) {
-            // In XLA, the value of a constant has at least a byte for each element, whatever layout
-            // the text gives.
+            // In XLA, the value of a constant takes at least one byte for each element, even if its
+            // layout in the text packs elements that are smaller.
             shape = unpacked(&shape).map_or(shape, Arc::new);
         }
         let place = self.scan.add(&name, &shape, &proto, operands)?;
@@ -167,15 +171,16 @@ impl TextTarget for MemoryTarget {
     }
 }
 
-/// Returns the shape of the same array if each element smaller than a byte takes a whole byte.
+/// Returns the shape of the array if each element that is smaller than a byte takes a whole byte.
 /// Returns `None` for a shape without a layout.
 fn unpacked(shape: &Shape) -> Option<Shape> {
     let layout = Layout { element_size_in_bits: 0, ..shape.layout()?.clone() };
     Shape::array(shape.element_type(), shape.dimensions().iter().copied(), layout).ok()
 }
 
-/// Returns true if a text is an out-of-memory report. Such a text has lines with shapes, or lines
-/// with sizes and with kinds of allocations.
+/// Returns true if a text is an out-of-memory report. It has lines that begin with `Shape:`, or, if
+/// no allocation has a shape, lines that begin with `Size:` and lines with the kind or the label of
+/// an allocation.
 fn is_report(text: &str) -> bool {
     let begins = |line: &str, name: &str| {
         let line = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -185,25 +190,27 @@ fn is_report(text: &str) -> bool {
     has("Shape: ") || has("Size: ") && (has("Allocation type: ") || has("XLA label: "))
 }
 
-/// The usual tiles on a TPU, for types of 32, 16 and 8 bits.
+/// The usual tiles on a TPU, for element types of 32, 16 and 8 bits.
 const TILINGS: [&[[u64; 2]]; 3] = [&[[8, 128]], &[[8, 128], [2, 1]], &[[8, 128], [4, 1]]];
 
-/// The lines about one allocation in an out-of-memory report. A field is empty if its line is
-/// missing.
+/// The lines about one allocation in an out-of-memory report. A field without a line in the report
+/// is empty.
 #[derive(Clone, Copy, Default)]
 struct Allocation<'a> {
-    /// The text of the shape, after its position in the report.
+    /// The position of the shape in the report, and its text.
     shape: Option<(usize, &'a str)>,
-    /// The size of the allocation, as text.
+    /// The size of the allocation as the report prints it, such as `29.66M`.
     size: &'a str,
-    /// The size of the padding in the allocation, as text.
+    /// The size of the padding in the allocation, as the report prints it.
     padding: &'a str,
+    /// The text of the instruction that needs the allocation, or a description.
     label: &'a str,
+    /// The type of the allocation, such as `HLO temp`.
     kind: &'a str,
 }
 
-/// Parses the allocations of a report. A `Size:` line begins a new allocation. A `Shape:` line
-/// begins one as well if the current allocation has a shape already.
+/// Parses the allocations of a report. A `Size:` line begins a new allocation. So does a `Shape:`
+/// line if the current allocation already has a shape, because a report may omit the sizes.
 fn scan_report(text: &str) -> Result<ScannedModule> {
     let cursor = Cursor::new(text);
     let mut scan = ScannedModule::default();
@@ -241,12 +248,12 @@ fn scan_report(text: &str) -> Result<ScannedModule> {
 }
 
 impl<'a> Allocation<'a> {
-    /// Adds the allocation to `scan` as an instruction. An allocation that has neither a shape nor
-    /// a size is left out.
+    /// Adds the allocation to `scan` as an instruction. Does nothing if the allocation has neither
+    /// a shape nor a size.
     fn add(self, cursor: &Cursor<'a>, scan: &mut ScannedModule) -> Result<()> {
         let shape = match self.shape {
             Some((start, shape)) => self.with_tiles(cursor.shape_at(start, shape)?),
-            // Stack and spill slots have a size but no shape.
+            // Stack and spill slots have a size but no shape. Measure them as arrays of bytes.
             None => match printed_bytes(self.size) {
                 Some(bytes) if !self.label.is_empty() || !self.kind.is_empty() => {
                     Shape::new(ElementType::U8, [bytes], None)?
@@ -263,14 +270,15 @@ impl<'a> Allocation<'a> {
         let opcode = if is_parameter { "parameter" } else { "" };
         let proto = proto::HloInstructionProto { opcode: opcode.to_owned(), ..Default::default() };
         let place = scan.add(name.trim_start_matches('%'), &shape.into(), &proto, Vec::new())?;
-        // Add a separate computation for each allocation, because a computation has only one
-        // result, but a report may have several.
+        // Add a separate computation for each allocation. A computation has only one root, but a
+        // report may list several outputs of the program.
         scan.finish(0, "", vec![place], kind.contains("output").then_some(place));
         Ok(())
     }
 
-    /// Returns the shape with tiles, if the report omits them and the printed size shows that the
-    /// array has tiles. Old versions of XLA omit tiles, and so do reports of vector memory.
+    /// Returns the shape with the tiles of a TPU, if the report omits the tiles and the size that
+    /// it prints shows that the array has them. Old versions of XLA omit tiles, and so do reports
+    /// of vector memory.
     fn with_tiles(self, shape: Shape) -> Shape {
         let fits_printed_size = |shape: &Shape| {
             Footprint::of(shape).is_some_and(|memory| {
@@ -293,7 +301,7 @@ impl<'a> Allocation<'a> {
     }
 }
 
-/// Parses a rounded size, such as `29.66M`. Returns the number of bytes, or `None` for any other
+/// Parses a rounded size, such as `29.66M`, and returns it in bytes. Returns `None` for any other
 /// text.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // sizes are below 2^53
 fn printed_bytes(text: &str) -> Option<u64> {

@@ -1,29 +1,30 @@
-//! [`DefaultTiles`]: the tiles that XLA would give to arrays without tiles.
+//! [`DefaultTiles`] are the tiles that XLA would give to arrays without tiles.
 
 use crate::shape::{Dimension, ElementType, Shape, Tile, queries};
 
-/// The tiles for arrays whose layouts have none. XLA assigns tiles late, together with layouts, so
-/// that a module from an earlier stage of the compilation has no tiles. With these tiles, its
-/// memory can still be measured.
+/// The tiles for arrays whose layouts have none. XLA assigns tiles late in the compilation,
+/// together with layouts, so a module from an earlier stage has none. With these tiles, the report
+/// shows the memory that its arrays will take on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DefaultTiles {
     /// No tiles, as on a CPU or a GPU.
     #[default]
     None,
-    /// The tiles of a TPU, by XLA's `docs/tiled_layout.md`.
+    /// The tiles of a TPU, as XLA's `docs/tiled_layout.md` describes them:
     ///
     /// - A tile has 8 rows of 128 elements. If the second most minor dimension has at most 4
-    ///   elements, the tile has only 1, 2 or 4 rows.
-    /// - Elements narrower than 32 bits are packed: the elements of consecutive rows form words of
-    ///   32 bits.
+    ///   elements, the tile has 1, 2 or 4 rows.
+    /// - Elements narrower than 32 bits are packed: the elements of consecutive rows share words of
+    ///   32 bits. So a tile has at least as many rows as a word has elements.
     /// - A vector of at most 1024 elements fits one tile, and a longer one has tiles of 1024
-    ///   elements. A tile has at least 128 words. The tile of a scalar has 128 words.
-    /// - Elements below a byte are packed.
+    ///   elements. The tile of a scalar has 128 words, and no tile has fewer.
+    /// - Elements narrower than a byte take only the bits of their type, as `E(4)` in a layout
+    ///   says.
     ///
-    /// If an array has a single row, the tile has 1 row. The document says 2 rows, as older
-    /// compilers used, but dumps of current compilers have `f32[1,128]{1,0:T(1,128)}`, for example
-    /// in XLA's `host_offloader_test.cc`.
+    /// In contrast to that document, the tile of an array with a single row has 1 row. The document
+    /// says 2 rows, as older compilers used, but dumps of current compilers have
+    /// `f32[1,128]{1,0:T(1,128)}`, for example in XLA's `host_offloader_test.cc`.
     ///
     /// ```
     /// use stridec::hlo::DefaultTiles;
@@ -39,8 +40,8 @@ pub enum DefaultTiles {
 }
 
 impl DefaultTiles {
-    /// Returns the shape with these tiles for each of its arrays. An array that already has tiles,
-    /// or has padded dimensions, a sparse format or unknown extents, is not changed.
+    /// Returns the shape with these tiles for each of its arrays. An array keeps its layout if it
+    /// already has tiles, or has padded dimensions, a sparse format or unknown extents.
     #[must_use]
     pub fn apply(self, shape: &Shape) -> Shape {
         match (self, shape.element_type()) {
@@ -54,10 +55,10 @@ impl DefaultTiles {
     }
 }
 
-/// The number of elements in a row of a TPU's tile.
+/// The number of elements in a row of a TPU's tile, which are the lanes of a vector register.
 const LANES: u64 = 128;
 
-/// The number of rows in a TPU's tile.
+/// The maximum number of rows in a TPU's tile, except for types narrower than 4 bits.
 const ROWS: u64 = 8;
 
 /// Returns an array's shape with the tiles of a TPU, or `None` if the array keeps its layout.
@@ -75,7 +76,8 @@ fn tpu(shape: &Shape) -> Option<Shape> {
     let bits = queries::packed_bits(element_type)
         .filter(|bits| bits.is_power_of_two() || *bits > 8)
         .unwrap_or(8);
-    // The number of elements in a word of 32 bits. It is 1 if an element takes a word or more.
+    // The number of elements that share a word of 32 bits. It is 1 if an element takes a word or
+    // more.
     let packed = u64::from((32 / bits).max(1));
     let extent = |place: usize| match shape.dimensions()[layout.minor_to_major[place]] {
         Dimension::Fixed(extent) | Dimension::AtMost(extent) => Some(extent),

@@ -1,4 +1,5 @@
-//! Parses the values of attributes, in all forms in which versions of MLIR print them.
+//! Parses the values of attributes. Versions of MLIR print some of them in different forms, and all
+//! forms are accepted.
 
 use super::{
     cursor::{TextRange, decoded, find_entry},
@@ -33,8 +34,7 @@ impl<'a> MlirParser<'a> {
         Some(self.resolved(range))
     }
 
-    /// Returns the range of an attribute's value as [`Self::attribute`] does. Returns an error if
-    /// there is no such attribute.
+    /// Finds an attribute as [`Self::attribute`] does. Returns an error if there is none.
     pub(super) fn required(
         &self,
         operation: &MlirOperation<'a>,
@@ -86,13 +86,13 @@ impl<'a> MlirParser<'a> {
         Ok(integers)
     }
 
-    /// Parses an integer, such as `1` in `1 : i64`.
+    /// Parses an integer, such as `1` in `1 : i64`. Its type is ignored.
     pub(super) fn integer(&self, range: TextRange) -> Result<i64> {
         integer(&mut self.cursor.part(range))
     }
 
-    /// Returns the name of a value of an enum, such as `LT`. The text contains only the name, or
-    /// has the form `#stablehlo<comparison_direction LT>`.
+    /// Returns the name of a value of an enum, such as `LT`. The text either contains only the
+    /// name, or has a form such as `#stablehlo<comparison_direction LT>`.
     pub(super) fn enum_case(&self, range: TextRange) -> &'a str {
         let text = self.cursor.text(range).trim_matches(['>', '"', ' ']);
         text.rsplit([' ', '<', '"']).next().unwrap_or(text)

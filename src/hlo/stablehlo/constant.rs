@@ -1,5 +1,5 @@
-//! Parses the values of constants, which have the form `dense<…>` with numbers or with bytes as
-//! hexadecimal digits.
+//! Parses the values of constants, which have the form `dense<…>`. The elements are written as
+//! nested lists of numbers, or as a string with the hexadecimal digits of their bytes.
 
 use super::{cursor::TextRange, parse::MlirParser};
 use crate::{
@@ -13,18 +13,19 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The maximum size, in bytes, up to which a constant of equal elements is stored with all
-/// elements. A larger one becomes a broadcast of a scalar, so that a short text cannot use much
-/// memory.
+/// The maximum size in bytes of a constant of equal elements that is stored with all its elements.
+/// A larger one becomes a broadcast of a scalar, because otherwise a short text such as
+/// `dense<0> : tensor<1000000xf32>` could use much memory.
 const MAX_REPEATED_BYTES: usize = 256;
 
-/// The value of a constant, in the form that the text gives it.
+/// The value of a constant, as it will be stored in the module.
 pub(super) enum MlirConstant {
-    /// The text omits the value.
+    /// The text omits the value, so it is not known.
     Elided,
-    /// The value of all elements.
+    /// The values of all elements.
     Whole(Literal),
-    /// A scalar, if all elements are equal to it and storing them would take much memory.
+    /// A scalar to which all elements are equal. This form is used if storing all elements would
+    /// take much memory.
     Repeated(Literal),
 }
 
@@ -50,7 +51,7 @@ impl MlirParser<'_> {
     }
 
     /// Checks the type after the value of a constant, which must be the type of the result. Only
-    /// the generic form has this type.
+    /// the generic form repeats this type.
     pub(super) fn check_constant_type(&mut self, range: TextRange, shape: &Shape) -> Result<()> {
         let mut cursor = self.cursor.part(range);
         cursor.attribute_value()?;
@@ -67,7 +68,8 @@ impl MlirParser<'_> {
         Ok(())
     }
 
-    /// Parses the value of a constant of the given shape.
+    /// Parses the value of a constant. `shape` is the shape of the result, which determines the
+    /// number and the type of the elements.
     pub(super) fn constant(&self, range: TextRange, shape: &Shape) -> Result<MlirConstant> {
         let start = range.start;
         let mut cursor = self.cursor.part(range);
@@ -119,8 +121,8 @@ fn width(element_type: ElementType) -> usize {
     usize::try_from(element_type.storage_bits().unwrap_or(8) / 8).unwrap_or(1)
 }
 
-/// Parses elements that are written as numbers. For nested lists, returns the bytes of all
-/// elements. For a single number, which is the value of all elements, returns only its bytes.
+/// Parses elements that are written as numbers, and returns their bytes. If there is a single
+/// number instead of lists, all elements are equal to it, and only its bytes are returned.
 fn decimal(
     cursor: &mut Cursor<'_>,
     element_type: ElementType,
@@ -167,7 +169,8 @@ fn list(
     Ok(())
 }
 
-/// Parses one element. A complex number consists of a real and an imaginary part.
+/// Parses one element, and appends its bytes. A complex number is a pair of a real and an imaginary
+/// part.
 fn element(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8>) -> Result<()> {
     let part = match element_type {
         ElementType::C64 => ElementType::F32,
@@ -198,9 +201,10 @@ fn number(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8
 
 /// Parses a number, and returns its bits. Returns `None` if the text is not a number of the type.
 ///
-/// A number is an integer, a decimal float with a point, or `0x` followed by the bits of the
-/// number. An integer of a signed type may also be written as the unsigned integer with the same
-/// bits. A float is rounded, and becomes infinite if it is beyond the range of the type.
+/// A number is an integer, a decimal float with a point, or `0x` followed by the bits of the number
+/// in hexadecimal. An integer of a signed type may also be written as the unsigned integer with the
+/// same bits. A float is rounded to the type, and becomes infinite if it is beyond the range of the
+/// type. A float beyond the range of `f64` is refused.
 fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if let Some(digits) = text.strip_prefix("0x") {
         let bits = u128::from_str_radix(digits, 16).ok()?;
@@ -222,9 +226,9 @@ fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     })
 }
 
-/// Parses elements that are written as a string of hexadecimal digits. Returns the bytes of all
-/// elements, or the bytes of one element if the string has only one, to which all are equal. Values
-/// of `pred` may be packed, eight in a byte.
+/// Parses elements that are written as a string of hexadecimal digits, and returns their bytes. If
+/// the string has only one element, all elements are equal to it, and only its bytes are returned.
+/// Elements of type `pred` may be packed, eight in a byte.
 fn hexadecimal(
     cursor: &Cursor<'_>,
     range: TextRange,

@@ -1,5 +1,5 @@
-//! Parses the tokens of MLIR's text, such as `%0`, `@main` and `dense<1>`. The methods extend the
-//! [`Cursor`] of HLO text.
+//! Parses the tokens of MLIR, such as `%0`, `@main` and `dense<1>`. The methods extend the
+//! [`Cursor`] of HLO text, because both texts have the same blanks, comments and errors.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// A range of bytes in the text of the module. The parser keeps ranges instead of copies of the
-/// text.
+/// A range of bytes in the text of the module. The syntax tree has ranges instead of parsed
+/// attributes, because most attributes are never needed.
 pub(super) type TextRange = Range<usize>;
 
 impl<'a> text::Cursor<'a, HloError> {
-    /// Returns the error for text that is valid MLIR, but that stridec does not support.
+    /// Returns the error for a construct that is valid MLIR, but that stridec does not support.
     pub(super) fn not_supported(&self, position: usize, reason: impl Into<String>) -> HloError {
         match self.error(position, reason) {
             HloError::Text { line, column, reason } => {
@@ -38,8 +38,8 @@ impl<'a> text::Cursor<'a, HloError> {
         self.word(|letter| letter.is_ascii_alphanumeric() || "_.$".contains(letter)).0
     }
 
-    /// Consumes `keyword` and returns true if it is the next whole word of the text. Otherwise
-    /// returns false.
+    /// Consumes `keyword` if it is the next whole word of the text. Returns true if it was
+    /// consumed.
     pub(super) fn eat_keyword(&mut self, keyword: &str) -> bool {
         let start = self.position();
         let found = self.keyword() == keyword;
@@ -49,8 +49,9 @@ impl<'a> text::Cursor<'a, HloError> {
         found
     }
 
-    /// Parses the name after the first character of a value, block or alias, such as `0` after `%`.
-    /// `expected` describes the name in the error if there is none.
+    /// Parses the name after the sign of a value, block, alias or symbol, such as `0` in `%0`. The
+    /// caller has already consumed the sign. `expected` describes the name in the error if there is
+    /// none.
     pub(super) fn suffix(&mut self, expected: &str) -> Result<&'a str> {
         let rest = self.rest();
         let is_part = |letter: char| is_word(letter) || letter == '$';
@@ -63,8 +64,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(&rest[..length])
     }
 
-    /// Parses a symbol, such as `@main` or `@"<lambda>"`. Returns its name, decoded and without the
-    /// `@`.
+    /// Parses a symbol, which refers to a function or a mesh, such as `@main` or `@"<lambda>"`.
+    /// Returns its name, decoded and without the `@`.
     pub(super) fn symbol(&mut self) -> Result<String> {
         self.expect("@")?;
         if self.rest().starts_with('"') {
@@ -74,7 +75,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(self.suffix("the name of a symbol")?.to_owned())
     }
 
-    /// Consumes a string. Returns its range, quotes included.
+    /// Consumes a string in double quotes, and returns its range with the quotes.
     pub(super) fn string(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         let bytes = self.rest().as_bytes();
@@ -93,8 +94,8 @@ impl<'a> text::Cursor<'a, HloError> {
             }
         }
         let range = start..start + at + 1;
-        // The byte after a backslash may be the first byte of a longer character, which must not be
-        // cut.
+        // The byte after a backslash was skipped. It may be the first of several bytes of a
+        // character, and the end of the range must not be inside this character.
         if !self.rest().is_char_boundary(at + 1) {
             return Err(self.error(start, "expected `\"` at the end of the string"));
         }
@@ -103,7 +104,8 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 
     /// Consumes the text from an opening bracket, one of `([{<`, through the matching closing
-    /// bracket. Returns the range of this text, brackets included.
+    /// bracket, and returns its range with the brackets. Brackets inside strings and comments and
+    /// in arrows `->` are ignored.
     pub(super) fn group(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         let whole = self.rest();
@@ -157,9 +159,9 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(position, format!("expected `{}` after this", char::from(closing))))
     }
 
-    /// Consumes the value of an attribute without its type, and returns its range. Examples are
-    /// `1`, `[0, 1]`, `@f`, `array<i64: 1>`, `loc("x")`, the type `(i1) -> i1`, and `[1] x [0]` in
-    /// the syntax of some operations.
+    /// Consumes the value of an attribute without its type, and returns its range. Values have many
+    /// forms. Examples are `1`, `[0, 1]`, `@f`, `array<i64: 1>`, `loc("x")`, the type `(i1) -> i1`,
+    /// and `[1] x [0]` in the syntax of some operations.
     pub(super) fn attribute_value(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         if self.rest().starts_with('"') {
@@ -187,7 +189,8 @@ impl<'a> text::Cursor<'a, HloError> {
         }
         let is_part = |letter: char| is_word(letter) || "$#@!+:".contains(letter);
         let (word, range) = self.word(is_part);
-        // The colon of a type does not belong to the word, in contrast to the colons of `@f::@g`.
+        // A single colon precedes a type, which does not belong to the value. The two colons of
+        // `@f::@g` do belong to it.
         let length = word.find(':').filter(|&colon| !word[colon..].starts_with("::"));
         let end = start + length.unwrap_or(word.len());
         self.set_position(end);
@@ -202,8 +205,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Consumes the value of an attribute, and its type if there is one, such as `1 : i64`. Returns
-    /// the range of the whole text.
+    /// Consumes the value of an attribute with its type, if it has one, such as `1 : i64`. Returns
+    /// the range of both.
     pub(super) fn typed_attribute(&mut self) -> Result<TextRange> {
         let start = self.attribute_value()?.start;
         if self.sees(":") && !self.sees("::") {
@@ -213,8 +216,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Consumes a type, such as `tensor<2xf32>`, `!stablehlo.token` or `(i32) -> i32`. Returns its
-    /// range.
+    /// Consumes a type without parsing it, and returns its range. Examples are `tensor<2xf32>`,
+    /// `!stablehlo.token` and `(i32) -> i32`.
     pub(super) fn type_text(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         if self.rest().starts_with('(') {
@@ -240,9 +243,9 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Parses the entries of a dictionary, through `close`. An entry is `name`, `name = value` or
-    /// `"name" = value`. Calls `entry` with each name and the range of its value, which is empty if
-    /// the entry has no value.
+    /// Parses the entries of a dictionary or of a structured attribute, through `close`. An entry
+    /// is `name`, `name = value` or `"name" = value`. Calls `entry` with each name and the range of
+    /// its value, which is empty if the entry has no value.
     pub(super) fn entries(
         &mut self,
         close: &str,
@@ -267,8 +270,9 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// Consumes a dictionary in `{…}` or in `<{…}>`. The returned range begins after the opening
-    /// brace and includes the closing one, as [`find_entry`] expects.
+    /// Consumes a dictionary, which is written in `{…}`, or in `<{…}>` if it has the properties of
+    /// an operation in the generic form. The returned range begins after the opening brace and
+    /// includes the closing one, as [`find_entry`] expects.
     pub(super) fn dictionary(&mut self) -> Result<TextRange> {
         let is_of_properties = self.eat("<{");
         if !is_of_properties {
@@ -284,8 +288,8 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 }
 
-/// Returns the range of an entry's value in a dictionary, or `None` if there is no such entry.
-/// `dictionary` is the result of [`Cursor::dictionary`](text::Cursor::dictionary).
+/// Returns the range of the value of the entry `name` in a dictionary, or `None` if there is no
+/// such entry. `dictionary` is the result of [`Cursor::dictionary`](text::Cursor::dictionary).
 pub(super) fn find_entry(
     cursor: &Cursor<'_>,
     dictionary: &TextRange,
@@ -302,8 +306,9 @@ pub(super) fn find_entry(
     read.ok().and(found)
 }
 
-/// Decodes a string that still has its quotes. After a backslash follow two hexadecimal digits, the
-/// letter of a control character such as `\n`, or a character that means itself.
+/// Decodes a string that still has its quotes. A backslash is followed by the two hexadecimal
+/// digits of a byte, by the letter of a control character such as `n`, or by a character that means
+/// itself.
 pub(super) fn decoded(quoted: &str) -> String {
     let mut rest = quoted.strip_prefix('"').unwrap_or(quoted);
     rest = rest.strip_suffix('"').unwrap_or(rest);

@@ -1,9 +1,12 @@
 //! Builds the computations of an HLO module from the functions and regions of a StableHLO module.
 //!
 //! A *region* is a body inside an operation, such as each of the two branches of an `if`. A region
-//! may use values of the function around it; these are called *captured* values. A computation of
-//! HLO has no access to outside values, so the computation of a region has a parameter for each
-//! captured value.
+//! may use values of the function around it; these are called *captured* values. An HLO computation
+//! has no access to outside values, so the computation of a region receives captured values in its
+//! parameters.
+//!
+//! Some operations have several results, but an HLO instruction has one. The instruction of such an
+//! operation returns a tuple, and a `get-tuple-element` returns each result that is used.
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,51 +33,58 @@ type Result<T> = std::result::Result<T, HloError>;
 pub(super) struct MlirEmitter<'a, 'f> {
     pub(super) parser: MlirParser<'a>,
     pub(super) builder: Builder,
-    /// The computation of each function that was built so far, by the name of the function.
+    /// The index of the computation of each function that was built so far, by the name of the
+    /// function.
     functions: HashMap<&'f str, usize>,
-    /// The operations that define constants, by their results. If a region captures a constant, the
-    /// constant may be copied into the region's computation instead of becoming a parameter.
+    /// The operations that define constants, by their results. If a region captures a constant, its
+    /// computation may get a copy of the constant instead of a parameter.
     constants: HashMap<ValueId, &'f MlirOperation<'a>>,
-    /// The number of computations that were built for regions so far. It gives the next one its
+    /// The number of regions whose computations were named so far, which gives the next one its
     /// name.
     regions: usize,
 }
 
-/// The instruction, or the element of a tuple, that holds a value in the computation under
-/// construction.
+/// The instruction that holds a value in the computation under construction, or the tuple that has
+/// it as an element.
 #[derive(Clone, Copy)]
 enum ValuePlace {
     /// The result of the instruction with this index.
     Instruction(usize),
-    /// An element of a tuple. The first use of the value adds a `get-tuple-element`.
+    /// Element `index` of the instruction `tuple`. The first use of the value adds a
+    /// `get-tuple-element`, which then holds the value.
     Element { tuple: usize, index: usize },
 }
 
+/// The place of each value in the computation under construction.
 type ValuePlaces = HashMap<ValueId, ValuePlace>;
 
 /// The computations that were built for the regions of one operation, and the captured values of
-/// each.
+/// each, in the order of the regions.
 #[derive(Default)]
 struct MlirCallees {
     computations: Vec<usize>,
     captured: Vec<Vec<ValueId>>,
 }
 
-/// The form in which a computation receives the arguments of its region and the captured values.
+/// The form in which the computation of a region receives its arguments and captured values. The
+/// opcode that calls the computation prescribes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RegionInput {
-    /// One parameter for each argument. The region can capture only constants, which are copied
-    /// into the computation.
+    /// A parameter for each argument. The computation has no parameters for captured values, so the
+    /// region can capture only constants, which are copied into the computation. Functions and most
+    /// operations use this form.
     Separate,
-    /// A single parameter. It is a tuple of the arguments and the captured values, or the value
-    /// itself if there is only one. Conditions and branches use this form.
+    /// A single parameter: a tuple of the arguments and the captured values, or the value itself if
+    /// there is only one. The condition of a loop and the branches of a conditional use this form.
     Joined,
-    /// A single parameter as in `Joined`. The result also contains the captured values, because it
-    /// is the next state of a loop.
+    /// A single parameter as in `Joined`, and a result of the same shape, because it is the next
+    /// state of a loop. So the captured values are added to the result. The body of a loop uses
+    /// this form.
     State,
 }
 
 impl<'a, 'f> MlirEmitter<'a, 'f> {
+    /// Creates an emitter for the module that `parser` has parsed.
     pub(super) fn new(parser: MlirParser<'a>) -> Self {
         let builder = Builder::new(parser.name.clone());
         Self { parser, builder, functions: HashMap::new(), constants: HashMap::new(), regions: 0 }
@@ -115,8 +125,9 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             }
         }
         let mut order = Vec::with_capacity(functions.len());
-        // The value of a function is `false` during its visit, and `true` after it. A call of a
-        // function with `false` is a recursion.
+        // This is a depth-first search with an explicit stack, `open`. The value of a function is
+        // `false` while it is on the stack, and `true` afterwards. A call of a function with
+        // `false` is a recursion.
         let mut visited: HashMap<usize, bool> = HashMap::new();
         for first in 0..functions.len() {
             if visited.contains_key(&first) {
@@ -147,8 +158,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(order)
     }
 
-    /// Returns the indices of the functions that `function` calls. Each has the position of a call,
-    /// for errors.
+    /// Returns the indices of the functions that `function` calls, each once, with the position of
+    /// a call for errors.
     fn callees(
         &self,
         function: &MlirFunction<'a>,
@@ -176,8 +187,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 
     /// Builds the computation of a region, and returns its index. `captured` are the values from
-    /// outside that the region uses. If `results` is given, the region must return values of these
-    /// types.
+    /// outside that the region uses. If `results` is given, the region is the body of a function,
+    /// and its return must have values of these types.
     fn computation(
         &mut self,
         name: &str,
@@ -233,7 +244,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 
     /// Adds the parameters of a computation. Records in `places` the arguments and captured values
-    /// that they contain.
+    /// that they hold.
     fn parameters(
         &mut self,
         start: usize,
@@ -268,7 +279,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(())
     }
 
-    /// Adds one parameter, and returns the index of its instruction.
+    /// Adds a parameter with the type of `value`, and returns the index of its instruction.
     fn parameter(
         &mut self,
         start: usize,
@@ -282,8 +293,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
-    /// Returns the instruction of each value. If a value is an element of a tuple, the first use
-    /// adds a `get-tuple-element`.
+    /// Returns the instruction that holds each value. If a value is an element of a tuple, its
+    /// first use adds a `get-tuple-element`.
     fn used(
         &mut self,
         start: usize,
@@ -307,7 +318,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(used)
     }
 
-    /// Joins values to a single one: returns the only value, or adds a tuple and returns its index.
+    /// Joins values to a single one, because a parameter, a result and an operand of some opcodes
+    /// hold only one. Returns the only value, or adds a tuple and returns its index.
     fn joined(&mut self, start: usize, values: Vec<usize>) -> Result<usize> {
         if let &[value] = values.as_slice() {
             return Ok(value);
@@ -316,8 +328,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
-    /// Builds a computation for each region of an operation, with the captured values as
-    /// parameters.
+    /// Builds a computation for each region of an operation. The condition and the body of a loop
+    /// get the captured values of both, because they share one state.
     fn region_callees(&mut self, operation: &'f MlirOperation<'a>) -> Result<MlirCallees> {
         let mut callees = MlirCallees::default();
         let is_loop = operation.stablehlo_name() == Some("while");
@@ -350,7 +362,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(callees)
     }
 
-    /// Adds the instructions of an operation, and records its results in `places`.
+    /// Adds the instructions of an operation, and records in `places` the instructions that hold
+    /// its results. `callees` are the computations of its regions.
     fn operation(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -439,7 +452,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 
     /// Adds a constant, and returns its index. If a large constant has equal elements, adds a
-    /// broadcast of a scalar instead, to save memory.
+    /// scalar constant and a broadcast of it instead, to save memory.
     fn constant(&mut self, operation: &MlirOperation<'a>, shape: &Shape) -> Result<usize> {
         let start = operation.start;
         let name = instruction_name(operation, "constant");
@@ -470,9 +483,9 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
 
     /// Completes a broadcast, for which StableHLO and HLO have different rules.
     ///
-    /// StableHLO may repeat dimensions of size 1, but XLA's broadcast only adds dimensions. So a
-    /// reshape first removes the dimensions that are repeated. The older operation `broadcast` adds
-    /// its dimensions at the front.
+    /// StableHLO's `broadcast_in_dim` may repeat dimensions of extent 1, but XLA's broadcast only
+    /// adds dimensions. So a reshape first removes the dimensions that are repeated. The older
+    /// operation `broadcast` has no list of dimensions; it adds dimensions at the front.
     fn broadcast(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -513,8 +526,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         if kept.len() == extents.len() {
             return Ok(());
         }
-        // Check the removed dimensions here, because nothing checks them after the reshape. They
-        // have the same rule as the dimensions that stay.
+        // Check the dimensions here, because the builder sees only the ones that the reshape keeps.
+        // They must be distinct, as in any broadcast.
         let distinct: HashSet<i64> = proto.dimensions.iter().copied().collect();
         if distinct.len() != extents.len() {
             let reason = "expected each dimension of the result at most once";
@@ -534,8 +547,9 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(())
     }
 
-    /// Returns true if a manual computation on the devices of a mesh takes and returns whole
-    /// arrays. Then it is equivalent to a call, and can be built as one.
+    /// Returns true if an `sdy.manual_computation`, whose region runs on each device with its own
+    /// shards, takes and returns arrays of the same shapes as the region. Then each shard is the
+    /// whole array, so the operation is equivalent to a call of the region.
     fn is_whole(&self, operation: &MlirOperation<'a>) -> bool {
         let types = |values: &[ValueId]| -> Vec<&Shape> {
             values.iter().map(|&value| self.shape(value)).collect()
@@ -547,7 +561,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             && returned.is_some_and(|returned| types(returned) == types(&results))
     }
 
-    /// Adds an instruction to the current computation, and returns its index.
+    /// Converts the fields `proto` to an opcode, adds the instruction to the current computation,
+    /// and returns its index.
     #[allow(clippy::too_many_arguments)] // the parts of an instruction
     fn instruction(
         &mut self,
@@ -569,14 +584,14 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
-    /// Returns the error for an instruction that breaks a rule of its opcode, with the line of its
-    /// operation.
+    /// Completes the error for an instruction that breaks a rule of its opcode, with the line of
+    /// its operation.
     fn refused(&self, start: usize, name: &str, error: InstructionError) -> HloError {
         self.located(start, self.builder.instruction_error(name, error))
     }
 
-    /// Adds the line of position `start` to an error of the builder, which has no position in the
-    /// text.
+    /// Adds the line of position `start` to an error of the builder, because the builder knows no
+    /// positions in the text.
     pub(super) fn located(&self, start: usize, error: HloError) -> HloError {
         HloError::Line { line: self.parser.cursor.line(start), error: error.into() }
     }
@@ -593,7 +608,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 
     /// Returns the shape of an instruction with these results: the shape of the only result, or a
-    /// tuple.
+    /// tuple of all results.
     fn result_shape(&self, start: usize, results: &[ValueId]) -> Result<Shape> {
         match results {
             &[result] => Ok(self.shape(result).clone()),
@@ -602,7 +617,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 }
 
-/// Returns the values that regions use but do not define, in the order of their first use.
+/// Returns the values that the regions use but do not define, in the order of their first use.
 fn captured(regions: &[MlirRegion<'_>]) -> Vec<ValueId> {
     let (mut found, mut seen) = (Vec::new(), HashSet::new());
     for region in regions {
@@ -621,8 +636,8 @@ fn captured(regions: &[MlirRegion<'_>]) -> Vec<ValueId> {
     found
 }
 
-/// Returns the name for the instruction of an operation. It is the name of the operation's result.
-/// If this is a number, the opcode precedes it, such as `add.3`.
+/// Returns the name for the instruction of an operation, which is the name of the operation's
+/// result. If this is a number, as in `%3`, the opcode precedes it, as in `add.3`.
 fn instruction_name(operation: &MlirOperation<'_>, opcode: &str) -> String {
     match operation.result_name {
         "" => String::new(),

@@ -1,4 +1,5 @@
-//! Finds the entry function of a module, which is usually `main`, and the layouts of its buffers.
+//! Finds the entry function of a module, which is usually `main`, and the layouts of the program's
+//! buffers. A type in StableHLO has no layout, so the layouts are in attributes.
 
 use super::{
     attribute::integer,
@@ -33,9 +34,9 @@ pub(super) fn entry_function(
     }
 }
 
-/// Returns the shapes of the buffers that the entry function reads and writes. The layouts are
-/// given by the attribute `mhlo.layout_mode` of arguments and results, or by attributes that XLA
-/// adds to the module.
+/// Returns the shapes of the program's buffers, which are the parameters and the result of the
+/// entry function. Their layouts are in the attribute `mhlo.layout_mode` of arguments and results,
+/// or in attributes that XLA adds to the module.
 pub(super) fn buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,
@@ -60,7 +61,8 @@ pub(super) fn buffers(
 }
 
 /// Returns the buffers of arguments that results may reuse. Such an argument has the attribute
-/// `tf.aliasing_output`, which gives the index of a result, or `jax.buffer_donor`.
+/// `tf.aliasing_output`, with the index of the result that reuses the buffer, or
+/// `jax.buffer_donor`, which leaves the choice of the result open.
 pub(super) fn donated_buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,
@@ -72,7 +74,7 @@ pub(super) fn donated_buffers(
         if let Some(range) = entry("tf.aliasing_output") {
             let result = parser.integer(range)?;
             let result = usize::try_from(result).unwrap_or(usize::MAX);
-            // If there is a single result, it is not in a tuple, so its path is empty.
+            // A single result is not in a tuple, so its path is empty.
             let is_single = function.results.len() == 1 && result == 0;
             donated.aliases.push(InputOutputAlias {
                 output_index: if is_single { Vec::new() } else { vec![result] },
@@ -89,12 +91,13 @@ pub(super) fn donated_buffers(
     Ok(donated)
 }
 
-/// The layouts of arrays, in the order of the parameters or results. Empty if the module gives
-/// none.
+/// The layouts of the arrays in all parameters or in all results that are not used yet, in order.
+/// It is empty if the module gives none.
 type ModuleLayouts = std::vec::IntoIter<Layout>;
 
-/// Parses the layouts and the tiles that XLA adds as attributes to the module. An example is
-/// `mhlo.xla_entry_computation_parameter_layouts = [dense<[0, 1]> : tensor<2xindex>]`.
+/// Parses the layouts and the tiles that XLA adds to the module as attributes, such as
+/// `mhlo.xla_entry_computation_parameter_layouts = [dense<[0, 1]> : tensor<2xindex>]`. `kind` is
+/// `parameter` or `result`.
 fn module_layouts(parser: &MlirParser<'_>, start: usize, kind: &str) -> Result<ModuleLayouts> {
     let dictionaries = &parser.dictionaries;
     let attribute = |names: &[&str]| {
@@ -127,13 +130,16 @@ fn module_layouts(parser: &MlirParser<'_>, start: usize, kind: &str) -> Result<M
     Ok(layouts.into_iter())
 }
 
-/// A list of integers, or a list of such trees.
+/// The value of an attribute for layouts or tiles: a list of integers, or a list of such trees. The
+/// outer lists follow the nesting of tuples. Arrays are in order, so only the innermost lists
+/// matter.
 enum IndexTree {
     Numbers(Vec<i64>),
     List(Vec<IndexTree>),
 }
 
 impl IndexTree {
+    /// Parses a tree. `depth` is the number of lists around it.
     fn read(cursor: &mut Cursor<'_>, depth: usize) -> Result<Self> {
         let start = cursor.start()?;
         if cursor.eat("[") {
@@ -175,7 +181,7 @@ impl IndexTree {
         Ok(Self::Numbers(numbers))
     }
 
-    /// Returns the innermost lists, in their order.
+    /// Returns the integers of each innermost list, in order.
     fn leaves(self) -> Vec<Vec<i64>> {
         match self {
             Self::Numbers(numbers) => vec![numbers],
@@ -183,8 +189,8 @@ impl IndexTree {
         }
     }
 
-    /// Returns the lists of innermost lists, in their order. The innermost lists are tiles, so that
-    /// each list has the tiles of one array. Such a list may be empty.
+    /// Returns each list of innermost lists, in order. An innermost list is one tile, so such a
+    /// list has the tiles of one array. It may be empty.
     fn lists(self) -> Vec<Vec<Vec<i64>>> {
         match self {
             Self::Numbers(numbers) => vec![vec![numbers]],
@@ -196,7 +202,8 @@ impl IndexTree {
     }
 }
 
-/// Returns the shape of a buffer, with its layout if the module has one for it.
+/// Returns the shape of a buffer. Its layout is the one in `dictionary`, or else the next one in
+/// `layouts`. `number` is the index of its type.
 fn buffer(
     parser: &MlirParser<'_>,
     number: usize,
@@ -223,8 +230,7 @@ fn buffer(
     )
 }
 
-/// Gives each array inside a shape the next layout from `layouts`. If no layouts are left, an array
-/// gets none.
+/// Gives each array in a shape the next layout of `layouts`, or no layout if none are left.
 fn with_layouts(
     shape: &Shape,
     layouts: &mut ModuleLayouts,

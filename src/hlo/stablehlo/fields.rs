@@ -1,5 +1,5 @@
 //! Converts the attributes of an operation to the fields of an `xla.HloInstructionProto`, as XLA's
-//! converter from StableHLO does. The module `attributes` then checks the fields.
+//! converter from StableHLO does. `hlo::attributes` checks the fields later.
 
 use super::{parse::MlirParser, syntax::MlirOperation};
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The operations of Shardy that return their operand. They affect only the choice of the devices
-/// that hold the operand.
+/// The operations of Shardy that return their operand. They only say how the operand is distributed
+/// over devices, so they become custom calls that return their operand.
 const SHARDY_IDENTITIES: [&str; 9] = [
     "sdy.sharding_constraint",
     "sdy.reshard",
@@ -27,8 +27,8 @@ const SHARDY_IDENTITIES: [&str; 9] = [
     "sdy.func_data_flow_edge",
 ];
 
-/// Returns the name of XLA's opcode for an operation. If XLA has none, returns the name of the
-/// operation itself.
+/// Returns the name of the opcode that XLA's converter gives an operation. If XLA has no such
+/// opcode, returns the operation's own name, in which `-` replaces `_` if the dialect is StableHLO.
 pub(super) fn hlo_opcode(operation: &MlirOperation<'_>) -> String {
     let name = match operation.stablehlo_name() {
         None => match operation.name {
@@ -52,7 +52,8 @@ pub(super) fn hlo_opcode(operation: &MlirOperation<'_>) -> String {
 }
 
 impl<'a> MlirParser<'a> {
-    /// Converts the attributes of an operation to fields. `opcode` is the result of [`hlo_opcode`].
+    /// Converts the attributes of an operation to fields of an instruction. `opcode` is the result
+    /// of [`hlo_opcode`].
     pub(super) fn hlo_fields(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -138,7 +139,7 @@ impl<'a> MlirParser<'a> {
         Ok(proto)
     }
 
-    /// Returns the names of the functions that an operation calls, without `@`.
+    /// Returns the names of the functions that an operation calls, without the `@`.
     pub(super) fn called_functions(&self, operation: &MlirOperation<'a>) -> Result<Vec<String>> {
         Ok(match operation.stablehlo_name().unwrap_or(operation.name) {
             "call" | "func.call" => {
@@ -155,8 +156,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Parses a required list of integers. It is the attribute `name`, or `field` in the
-    /// operation's own syntax.
+    /// Parses a required list of integers, which is the attribute `name` in the generic form, and
+    /// `field` in the operation's own syntax.
     fn list_of(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -167,8 +168,8 @@ impl<'a> MlirParser<'a> {
         self.integers(range)
     }
 
-    /// Parses a required integer. It is the attribute `name`, or `dim` in the operation's own
-    /// syntax.
+    /// Parses a required integer, which is the attribute `name` in the generic form, and `dim` in
+    /// the operation's own syntax.
     fn number_of(&self, operation: &MlirOperation<'a>, name: &str) -> Result<i64> {
         self.integer(self.required(operation, name, &["dim"])?)
     }
@@ -204,7 +205,8 @@ impl<'a> MlirParser<'a> {
         Ok(ranges)
     }
 
-    /// Parses the padding of each dimension, which is written as three lists.
+    /// Parses the padding of each dimension, which StableHLO writes as three lists, and XLA as one
+    /// list of three numbers for each dimension.
     fn padding(&mut self, operation: &MlirOperation<'a>) -> Result<PaddingConfig> {
         let low = self.list_of(operation, "edge_padding_low", "low")?;
         let high = self.list_of(operation, "edge_padding_high", "high")?;
@@ -267,7 +269,7 @@ impl<'a> MlirParser<'a> {
         Ok(numbers)
     }
 
-    /// Returns the error for a field of a structured attribute that StableHLO does not have.
+    /// Returns the error for a field of a structured attribute that StableHLO does not define.
     fn unknown_field(&self, name: &str, position: usize) -> HloError {
         let given = excerpt(name, 40);
         self.cursor.error(position, format!("expected a field that StableHLO has, got `{given}`"))

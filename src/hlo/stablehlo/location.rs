@@ -1,4 +1,4 @@
-//! Finds the source lines of operations in MLIR's `loc(…)`.
+//! Finds the source lines of operations in the locations that MLIR prints as `loc(…)`.
 
 use super::{
     cursor::{TextRange, decoded},
@@ -6,13 +6,14 @@ use super::{
 };
 use crate::hlo::{SourceLine, text::cursor::Cursor};
 
-/// The maximum number of nested locations that are followed for one operation, because aliases may
-/// form a circle.
+/// The maximum number of nested locations that are followed for one operation. Without a limit,
+/// aliases that refer to each other in a cycle would be followed forever.
 const MAX_STEPS: usize = 32;
 
 impl MlirParser<'_> {
-    /// Returns the file and the line of the innermost location in `"f"("model.py":3:1)`,
-    /// `callsite("f"(…) at …)`, `#loc1` and the like. Returns `None` for other kinds of locations.
+    /// Returns the file and the line of the innermost location in forms such as
+    /// `"f"("model.py":3:1)`, `callsite("f"(…) at …)` and `#loc1`. Returns `None` for other kinds
+    /// of locations.
     pub(super) fn source_line(&self, range: TextRange) -> Option<SourceLine> {
         let mut cursor = self.cursor.part(range);
         for _ in 0..MAX_STEPS {

@@ -1,4 +1,6 @@
-//! A reader for StableHLO text, as JAX and PyTorch/XLA print it.
+//! This module reads StableHLO text, as JAX and PyTorch/XLA print it. StableHLO is a dialect of
+//! MLIR, and so are MHLO, its predecessor; CHLO, which adds operations to it; and Shardy (`sdy`),
+//! which describes how arrays are distributed over devices. The reader accepts this grammar:
 //!
 //! ```text
 //! module    = ["module" [symbol] ["attributes" dictionary] "{"] function* ["}"]
@@ -9,9 +11,15 @@
 //! ```
 //!
 //! A location may follow every operation, argument and function. Aliases of attributes and types
-//! may precede or follow the module. Each operation becomes the instruction that XLA's converter
-//! makes of it: several results become a tuple, and regions become computations. Attributes that
-//! stridec does not need are skipped.
+//! may precede or follow the module. Attributes that stridec does not need are skipped.
+//!
+//! An operation can be written in the *generic form*, which is the same for all operations, or in
+//! its *own syntax*, which MLIR calls its custom assembly format. In the grammar, they are the two
+//! alternatives of `operation`.
+//!
+//! The text is read in two stages. `parse` makes a syntax tree, which `syntax` defines. `emit` then
+//! turns each operation into the instruction that XLA's converter makes of it: several results
+//! become a tuple, and regions become computations.
 
 mod attribute;
 mod constant;

@@ -1,10 +1,11 @@
-//! Parses operations. An operation is written in the generic form, which all operations share, or
-//! in its own syntax.
+//! Parses operations, in the generic form, which is the same for all operations, or in the syntax
+//! that each operation defines for itself.
 //!
 //! The syntaxes of StableHLO's operations are defined in `StablehloOps.td` and
-//! `AssemblyFormat.cpp`. They have the same components in different orders: operands, `name =
-//! value`, keywords, brackets, a dictionary, and the types after a colon. So one parser accepts all
-//! of them, and also the syntaxes of other dialects.
+//! `AssemblyFormat.cpp`. All consist of the same components in different orders: operands,
+//! `name = value`, keywords, brackets, a dictionary, and the types after a colon. So a single
+//! parser collects components until it sees the types. It accepts all operations, and also some
+//! texts that MLIR would refuse.
 
 use std::ops::Range;
 
@@ -19,45 +20,50 @@ use crate::{hlo::HloError, shape::Shape, text::excerpt};
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The names of the fields that stridec needs from an operation's own syntax. A field has the form
-/// `name = value`, such as `dims = [1, 0]`.
+/// The names of the attributes that stridec needs from an operation's own syntax, in which they
+/// have the form `name = value`, such as `dims = [1, 0]`. All others are skipped.
 const FIELDS: [&str; 7] = ["dims", "dim", "sizes", "low", "high", "interior", "dimensions"];
 
 /// The dialects whose operations are accepted in their own syntax. Operations of other dialects are
-/// accepted in the generic form only.
+/// accepted in the generic form only, because their syntaxes may have other components.
 const DIALECTS: [&str; 5] = ["stablehlo", "mhlo", "chlo", "sdy", "func"];
 
 /// The operations of StableHLO whose syntax has keywords without a value, each with its keyword. An
-/// empty keyword allows any keyword: a comparison has one for its direction and one for its type.
+/// empty keyword allows any, because a comparison has one for its direction, such as `LT`, and one
+/// for its type, such as `FLOAT`.
 const KEYWORDS: [(&str, &str); 2] = [(".compare", ""), (".reduce", "across")];
 
-/// The types of an operation's operands and results, as indices into the parser's types.
+/// The types of an operation's operands and results, as indices into
+/// [`MlirTypes`](super::types::MlirTypes).
 struct MlirSignature {
-    /// The types of the operands, or `None` if the syntax leaves them out.
+    /// The types of the operands, or `None` if the syntax omits them.
     operands: Option<SmallVec<[usize; 3]>>,
     results: SmallVec<[usize; 1]>,
 }
 
-/// The components of an operation in its own syntax, as collected before its types are parsed.
+/// The components of an operation in its own syntax that were parsed so far.
 #[derive(Default)]
 struct MlirParts {
     operands: SmallVec<[ValueId; 3]>,
-    /// The initial values of a reduction. They follow all inputs in the list of operands.
+    /// The initial values of a reduction. In the text, each follows its input, but in the list of
+    /// operands, they follow all inputs.
     starts: SmallVec<[ValueId; 1]>,
+    /// The attributes, as in [`MlirOperation::fields`].
     fields: SmallVec<[(&'static str, TextRange); 1]>,
     dictionaries: SmallVec<[TextRange; 1]>,
-    /// The ranges of the names of a loop's arguments, which both regions of the loop use.
+    /// The ranges of the names of a loop's arguments. The text gives them once, before the two
+    /// regions that use them.
     loop_arguments: Vec<TextRange>,
     /// The number of keywords so far.
     keywords: usize,
-    /// True if StableHLO's syntax requires a comma before the next operand or field, because the
-    /// last component was an operand, a field or a keyword.
+    /// True if a comma is required before the next operand or attribute, because the last component
+    /// was an operand, an attribute or a keyword.
     needs_comma: bool,
 }
 
 impl<'a> MlirParser<'a> {
-    /// Parses an operation, with the names of its results and its location. `start` is the position
-    /// of the operation.
+    /// Parses an operation, with the names of its results before it and its location after it.
+    /// `start` is the position of the operation.
     pub(super) fn operation(&mut self, start: usize) -> Result<MlirOperation<'a>> {
         self.counted()?;
         let mut names: SmallVec<[(usize, &'a str, u32); 1]> = SmallVec::new();
@@ -164,8 +170,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Consumes a dictionary. Adds the bytes of a constant in the dictionary to `literal_bytes`, so
-    /// that the limit on the length of the text excludes them.
+    /// Consumes a dictionary. If it begins with the value of a constant, adds its bytes to
+    /// `literal_bytes`, because the limit on the length of the text does not include constants.
     fn counted_dictionary(&mut self) -> Result<TextRange> {
         let range = self.cursor.dictionary()?;
         if self.cursor.text(range.clone()).starts_with("value = dense<") {
@@ -174,8 +180,8 @@ impl<'a> MlirParser<'a> {
         Ok(range)
     }
 
-    /// Checks the types that an operation gives for its operands. Adds a value for each of its
-    /// results, and returns these values.
+    /// Checks the types that the text of an operation gives for its operands. Adds a value for each
+    /// of its results, and returns these values.
     fn checked(
         &mut self,
         start: usize,
@@ -203,7 +209,8 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Parses the types of an operation after its colon. `operands` is the number of its operands.
-    /// A short form gives one type for all operands and results, or only the type of the result.
+    /// The usual form is `(operands) -> results`. Some operations have a short form, which gives
+    /// one type for all operands and results, or only the type of the result.
     fn signature(&mut self, name: &str, operands: usize) -> Result<MlirSignature> {
         let listed = if self.cursor.eat("(") {
             let listed = self.type_list(Some(")"))?;
@@ -248,8 +255,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Parses types that are separated by commas. If `close` is given, parses through `close`, and
-    /// the list may be empty.
+    /// Parses types that are separated by commas. If `close` is given, also consumes `close` after
+    /// them, and the list may be empty.
     fn type_list(&mut self, close: Option<&str>) -> Result<SmallVec<[usize; 3]>> {
         let mut types = SmallVec::new();
         if close.is_some_and(|close| self.cursor.eat(close)) {
@@ -267,7 +274,8 @@ impl<'a> MlirParser<'a> {
         Ok(types)
     }
 
-    /// Parses an operation in its own syntax. `count` is the number of results that the text names.
+    /// Parses an operation in its own syntax. `count` is the number of results that the text names;
+    /// an operation without operands and results may have no types.
     fn own_syntax(&mut self, start: usize, count: u64) -> Result<MlirOperation<'a>> {
         let name = self.cursor.keyword();
         match name.split_once('.') {
@@ -346,7 +354,7 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Parses the next component of an operation in its own syntax. Returns true if the operation
-    /// ends without types.
+    /// ends here and has no types.
     fn part(
         &mut self,
         name: &str,
@@ -356,6 +364,7 @@ impl<'a> MlirParser<'a> {
         let has_comma = self.cursor.eat(",");
         let start = self.cursor.start()?;
         let next = self.cursor.rest().chars().next();
+        // The syntaxes of CHLO and Shardy are not checked for commas and keywords.
         let is_strict = !name.starts_with("chlo.") && !name.starts_with("sdy.");
         let is_listed = next.is_some_and(|letter| letter == '%' || letter.is_ascii_alphabetic());
         let had_value = std::mem::take(&mut parts.needs_comma);
@@ -438,15 +447,15 @@ impl<'a> MlirParser<'a> {
         Ok(false)
     }
 
-    /// Returns true if the next brace opens a region that begins with the label of a block, such as
-    /// `^bb0`.
+    /// Returns true if the next brace opens a region, which then begins with the label of a block,
+    /// such as `^bb0`. Otherwise the brace opens a dictionary.
     fn begins_block(&self) -> bool {
         let mut cursor = self.cursor.clone();
         cursor.eat("{") && cursor.sees("^")
     }
 
-    /// Parses a component in parentheses: operands, pairs of a reduction or a loop, a region, or
-    /// the arguments of a region together with the region. Returns true if the operation ends after
+    /// Parses a component in parentheses. It contains operands, the pairs of a reduction or a loop,
+    /// regions, or the arguments of a region that follows. Returns true if the operation ends after
     /// this component.
     fn parenthesized(
         &mut self,
@@ -485,14 +494,15 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Returns true if the next value is a declaration of an argument, such as `%arg0: …`.
+    /// Returns true if the next value is the declaration of an argument, such as `%arg0: …`, and
+    /// not an operand.
     fn names_an_argument(&self) -> bool {
         let mut cursor = self.cursor.clone();
         cursor.eat("%") && cursor.suffix("").is_ok() && cursor.sees(":")
     }
 
-    /// Parses an operand in parentheses: `%0`, or `%0 init: %1` in a reduction, or `%arg = %0` in a
-    /// loop.
+    /// Parses an operand in parentheses: `%0`, or the pair `%0 init: %1` of a reduction, or the
+    /// pair `%arg = %0` of a loop.
     fn parenthesized_operand(&mut self, parts: &mut MlirParts) -> Result<()> {
         let start = self.cursor.start()?;
         let mut ahead = self.cursor.clone();
@@ -515,8 +525,8 @@ impl<'a> MlirParser<'a> {
 
     /// Parses a region whose arguments precede its brace, in one or several lists in parentheses.
     ///
-    /// The region takes the first arguments of all lists, then the second arguments of all lists,
-    /// because a reduction of several arrays has a list for each array.
+    /// A reduction of several arrays has a list for each array, with the two arguments that it
+    /// combines. In the region, the first arguments of all lists precede the second ones.
     fn region_with_arguments(&mut self) -> Result<MlirRegion<'a>> {
         self.open_region()?;
         let mut lists: Vec<Vec<ValueId>> = Vec::new();
@@ -566,8 +576,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Parses a region of a loop from its opening brace on. `parts` has the names of its arguments,
-    /// which have the types of the operands.
+    /// Parses a region of a loop from its opening brace on. `parts` has the names of its arguments.
+    /// They have the types of the operands.
     fn loop_region(&mut self, parts: &MlirParts, regions: &mut Vec<MlirRegion<'a>>) -> Result<()> {
         self.cursor.expect("{")?;
         self.open_region()?;
@@ -584,9 +594,9 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Builds the region of a reduction whose text only names an operation, such as
-    /// `stablehlo.add`. The region applies this operation to its two scalar arguments, and returns
-    /// the result.
+    /// Builds the region of a reduction in the short form, in which the text only names an
+    /// operation, such as `stablehlo.add`. The region applies this operation to its two scalar
+    /// arguments, and returns the result.
     fn applied_region(
         &mut self,
         start: usize,

@@ -1,5 +1,5 @@
-//! Parses the text of a module into functions, operations and regions. A region is a body inside an
-//! operation.
+//! Parses the text of a module into the syntax tree that `syntax` defines: functions, and the
+//! operations and regions inside them. Operations are parsed in `operation`.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -17,7 +17,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The maximum depth of nested regions. The limit bounds the depth of the recursion.
+/// The maximum depth of nested regions. The parser recurses for each level, so an unlimited depth
+/// could overflow the stack.
 const MAX_REGION_DEPTH: usize = 64;
 
 /// The parser of a module, with everything that it has parsed so far.
@@ -31,21 +32,24 @@ pub(super) struct MlirParser<'a> {
     pub(super) functions: Vec<MlirFunction<'a>>,
     /// The type of each value of the module, as an index into `types`.
     pub(super) values: Vec<usize>,
-    /// The range of the attribute that each alias names, by the name of the alias, such as `#loc1`.
+    /// The range of the attribute that each alias names, by the name of the alias without its `#`.
     pub(super) aliases: HashMap<&'a str, TextRange>,
-    /// The named values of each open region, outermost first.
+    /// The values that have names in each open region, outermost first. The results of one
+    /// operation may share a name.
     scopes: Vec<HashMap<&'a str, Range<ValueId>>>,
+    /// True if a module was parsed. The text may have at most one.
     has_module: bool,
-    /// The number of bytes so far that belong to constants. The limit on the length of a text
-    /// excludes them.
+    /// The number of bytes so far that belong to the values of constants, because the limit on the
+    /// length of a text does not include them.
     pub(super) literal_bytes: usize,
     /// The number of operations, arguments and results so far, which is limited.
     count: usize,
+    /// The number of open regions, without the bodies of functions.
     depth: usize,
 }
 
 impl<'a> MlirParser<'a> {
-    /// Parses the whole text of a module.
+    /// Parses a whole text.
     pub(super) fn read(text: &'a str) -> Result<Self> {
         let mut parser = Self {
             cursor: Cursor::new(text),
@@ -70,13 +74,13 @@ impl<'a> MlirParser<'a> {
         Ok(parser)
     }
 
-    /// Returns the type of a value, as an index in the parser's types.
+    /// Returns the type of a value, as an index into `types`.
     pub(super) fn value_type(&self, value: ValueId) -> usize {
         self.values[value as usize]
     }
 
-    /// Parses a definition of an alias, or skips the resources of the file. Returns false, without
-    /// consuming anything, if the text continues with neither.
+    /// Parses the definition of an alias, or skips the resources of the file. Returns false,
+    /// without consuming anything, if the text continues with neither.
     fn alias(&mut self) -> Result<bool> {
         let cursor = &mut self.cursor;
         if cursor.eat("{-#") {
@@ -98,8 +102,9 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Skips the resources of a file, through `#-}`. The caller has already consumed `{-#`.
-    /// Resources consist of sections, such as `dialect_resources`. A section has groups, such as
-    /// one for each dialect, and a group has entries.
+    /// Resources hold data such as large constants, outside the module. They consist of sections,
+    /// such as `dialect_resources`; a section has groups, such as one for each dialect, and a group
+    /// has entries.
     fn file_resources(&mut self) -> Result<()> {
         let cursor = &mut self.cursor;
         while !cursor.eat("#-}") {
@@ -121,7 +126,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Parses an item of the text or of a module: a module, a function or a mesh of devices.
+    /// Parses an item, which may be at the top of the text or in a module: a module, a function or
+    /// a mesh of devices. A mesh is skipped.
     fn item(&mut self) -> Result<()> {
         let start = self.cursor.start()?;
         if self.cursor.sees("\"") {
@@ -143,7 +149,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Returns the error for an item that is not a module, a function or a mesh of devices.
+    /// Returns the error for an unknown item.
     fn unknown_item(&self, start: usize, name: &str) -> HloError {
         if name.is_empty() {
             return self.cursor.unexpected("a module or a function");
@@ -156,7 +162,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Records that a module begins. Returns an error if the text already had a module.
+    /// Records that a module begins. Returns an error if the text already has one.
     fn begin_module(&mut self, start: usize) -> Result<()> {
         if std::mem::replace(&mut self.has_module, true) {
             let reason = "expected one module, got another";
@@ -238,7 +244,7 @@ impl<'a> MlirParser<'a> {
         self.cursor.sees("{").then(|| self.cursor.dictionary()).transpose()
     }
 
-    /// Parses an item that is written in the generic form.
+    /// Parses an item in the generic form, such as `"func.func"() <{…}> ({…}) : () -> ()`.
     fn generic_item(&mut self, start: usize) -> Result<()> {
         let range = self.cursor.string()?;
         let name = self.cursor.text(range.start + 1..range.end - 1);
@@ -293,8 +299,8 @@ impl<'a> MlirParser<'a> {
         dictionaries.iter().find_map(|range| find_entry(&self.cursor, range, name))
     }
 
-    /// Adds a function that is written in the generic form, in which its name, its types and the
-    /// dictionaries of its arguments are attributes.
+    /// Adds a function in the generic form. In this form, its name, its types and the dictionaries
+    /// of its arguments and results are attributes.
     fn generic_function(
         &mut self,
         start: usize,
@@ -342,8 +348,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Parses a list with a dictionary for each of `count` arguments or results. The result has
-    /// `None` for each missing dictionary.
+    /// Parses a list of dictionaries, one for each of `count` arguments or results. The result has
+    /// `None` for each one that is missing.
     fn dictionary_list(
         &self,
         range: Option<TextRange>,
@@ -363,7 +369,7 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Counts one more operation, argument or result. Returns an error if there are too many, or if
-    /// the text is too long.
+    /// the text up to here is too long.
     pub(super) fn counted(&mut self) -> Result<()> {
         self.count += 1;
         let (given, limit) = (self.count, MAX_INSTRUCTIONS);
@@ -377,7 +383,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Adds a value for each of the given types, and returns the new values.
+    /// Adds a value for each of the given types, and returns the range of the new values.
     pub(super) fn add_values(&mut self, types: &[usize]) -> Result<Range<ValueId>> {
         let first = self.next_value();
         for &number in types {
@@ -391,8 +397,8 @@ impl<'a> MlirParser<'a> {
         ValueId::try_from(self.values.len()).expect("their number is limited")
     }
 
-    /// Gives a name to one or several values. The name is visible in the innermost open region.
-    /// Returns an error if the name is in use already.
+    /// Gives a name to one or several values. The name is visible in the innermost open region and
+    /// in regions inside it. Returns an error if the name is already visible.
     pub(super) fn define(
         &mut self,
         start: usize,
@@ -445,8 +451,9 @@ impl<'a> MlirParser<'a> {
         Ok(value.start)
     }
 
-    /// Opens a region, so that its arguments can get names before its block is parsed. The caller
-    /// must close it with [`Self::close_region`].
+    /// Opens a region. This is separate from [`Self::region`], because in some syntaxes the
+    /// arguments get their names before the brace of the region. The caller must close it with
+    /// [`Self::close_region`].
     pub(super) fn open_region(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_REGION_DEPTH {
@@ -463,7 +470,7 @@ impl<'a> MlirParser<'a> {
         self.scopes.pop();
     }
 
-    /// Parses a region without arguments before its brace. The caller has already consumed the
+    /// Parses a region that has no arguments before its brace. The caller has already consumed the
     /// opening brace.
     pub(super) fn scoped_region(&mut self) -> Result<MlirRegion<'a>> {
         self.open_region()?;
@@ -473,7 +480,8 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Parses the block of the innermost open region, through the closing brace. The caller has
-    /// already consumed the opening brace and the declarations of `arguments`.
+    /// already consumed the opening brace and the declarations of `arguments`; the label of the
+    /// block may declare more.
     pub(super) fn region(&mut self, arguments: Vec<ValueId>) -> Result<MlirRegion<'a>> {
         let first = arguments.first().copied().unwrap_or_else(|| self.next_value());
         let mut region = MlirRegion { arguments, values: first..first, operations: Vec::new() };

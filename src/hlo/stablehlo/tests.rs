@@ -1,17 +1,18 @@
-//! Tests of the reader of StableHLO text: each form against HLO text, and errors with their places.
+//! These tests check the reader of StableHLO text. Valid texts are compared with the HLO
+//! instructions that they become, and invalid ones with the error and its position.
 
 use crate::{
     error_kind::ErrorKind::{self, Invalid, Unsupported},
     hlo::{Computation, MemoryReport, Module},
 };
 
-/// Reads the body of a function `@main` with the given arguments and results.
+/// Parses a module with a function `@main` that has the given arguments, results and body.
 fn main(arguments: &str, results: &str, body: &str) -> Module {
     let text = format!("func.func @main({arguments}) -> {results} {{\n{body}\n}}");
     Module::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Returns the instructions of the entry without its parameters, as XLA prints them.
+/// Returns the instructions of the entry computation except its parameters, as XLA prints them.
 fn expressions(module: &Module) -> Vec<String> {
     let entry = module.entry_index();
     let instructions = module.entry().instructions().iter().enumerate();
@@ -105,12 +106,13 @@ fn regions_take_values_from_outside_as_xla_does() {
     );
     let text = module.to_string();
     for line in [
-        // The values of the loop, then the constant and the count that it takes from outside.
+        // The state of the loop: its values, then the constant and the count that its regions
+        // capture.
         "%tuple.3 = (s32[], f32[2], s32[], s32[]) tuple(%arg0, %arg1, %c, %arg0)",
         "%while.0 = (s32[], f32[2], s32[], s32[]) while(%tuple.3), ",
         "%compare.1 = pred[] compare(%arg0.0, %arg0.2), direction=LT",
         "ROOT %tuple.6 = (s32[], f32[2], s32[], s32[]) tuple(%add.1, %arg0.1, %arg0.2, %arg0.3)",
-        // A branch takes its only value as it is.
+        // A branch with a single input takes it without a tuple around it.
         "ROOT %arg0 = f32[2] parameter(0)",
         "ROOT %conditional.2 = f32[2] conditional(%arg0, %arg1, %tuple.6), ",
     ] {
@@ -250,7 +252,7 @@ fn memory_is_that_of_the_instructions() {
     assert_eq!((report.total_bytes, report.parameters_bytes, report.results_bytes), (48, 24, 24));
 }
 
-/// Lines of a function with an error, the kind of the error, and its message.
+/// Lines of a function that have an error, the kind of the error, and its message.
 const LINES_WITH_ERRORS: &[(&str, ErrorKind, &str)] = &[
     (
         "%0 = \"stablehlo.constant\"() <{value = dense<1> : tensor<2xi32>}> : () -> tensor<3xi32>",
@@ -372,7 +374,7 @@ const LINES_WITH_ERRORS: &[(&str, ErrorKind, &str)] = &[
     ("return %x : tensor<2x3xf32>", Invalid, "line 3, column 1: expected `}` after the return"),
 ];
 
-/// Texts with an error, and its message.
+/// Texts that have an error, and its message.
 const TEXTS_WITH_ERRORS: &[(&str, &str)] = &[
     ("module @m {", "line 1, column 12: expected a module or a function, got the end"),
     ("module @m { }", "line 1, column 14: expected a function `@main`, got the end"),
@@ -405,7 +407,7 @@ const TEXTS_WITH_ERRORS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Errors in the syntax have the line and the column of the mistake, and say what is accepted.
+/// Errors in the syntax name the line and the column of the mistake, and say what is accepted.
 #[test]
 fn errors_have_a_place() {
     let error = |text: &str| match Module::parse(text) {

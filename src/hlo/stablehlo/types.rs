@@ -1,5 +1,6 @@
-//! Parses types, such as `tensor<2x3xf32>`, to shapes. A module repeats a few types many times, so
-//! types with the same text are parsed only once.
+//! Converts types, such as `tensor<2x3xf32>`, to shapes. A module repeats a few types many times,
+//! so types with the same text are converted only once. Elsewhere, a type is referred to by its
+//! index here.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The maximum depth of nested tuples and aliases. The limit bounds the depth of the recursion.
+/// The maximum depth of nested tuples and aliases. The parser recurses for each level, so an
+/// unlimited depth could overflow the stack.
 const MAX_TYPE_DEPTH: usize = 64;
 
 /// The types of a module, each as a shape.
@@ -23,7 +25,7 @@ pub(super) struct MlirTypes<'a> {
     shapes: Vec<Shape>,
     /// The index of each type in `shapes`, by the type's text.
     numbers: HashMap<&'a str, usize>,
-    /// The range of the type that each alias names, by the name of the alias, such as `!t`.
+    /// The range of the type that each alias names, by the name of the alias without its `!`.
     pub(super) aliases: HashMap<&'a str, TextRange>,
 }
 
@@ -33,8 +35,9 @@ impl<'a> MlirTypes<'a> {
         &self.shapes[number]
     }
 
-    /// Parses a type and returns its index. If an equal text occurred before, returns the same
-    /// index. Equal types with different texts have different indices, but equal shapes.
+    /// Parses a type and returns its index. A text that occurred before has the same index as then.
+    /// Two types with different texts have different indices even if they are equal, so types must
+    /// be compared by their shapes.
     pub(super) fn read(&mut self, cursor: &mut Cursor<'a>) -> Result<usize> {
         let range = cursor.type_text()?;
         let text = cursor.text(range.clone());
@@ -51,13 +54,13 @@ impl<'a> MlirTypes<'a> {
         Ok(given - 1)
     }
 
-    /// Adds a type that has no text, and returns its index.
+    /// Adds a type that the text does not contain, and returns its index.
     pub(super) fn add(&mut self, shape: Shape) -> usize {
         self.shapes.push(shape);
         self.shapes.len() - 1
     }
 
-    /// Parses a type. `depth` counts the tuples and aliases around it.
+    /// Parses a type. `depth` is the number of tuples and aliases around it.
     fn parse(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<Shape> {
         let start = cursor.start()?;
         if depth > MAX_TYPE_DEPTH {
@@ -98,8 +101,7 @@ impl<'a> MlirTypes<'a> {
         }
     }
 
-    /// Parses the rest of a tensor type after its name: the extents, the element type and the
-    /// encoding.
+    /// Parses a tensor type from its `<` on: the extents, the element type and the encoding.
     fn tensor(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<Shape> {
         let start = cursor.start()?;
         cursor.expect("<")?;
@@ -173,8 +175,8 @@ impl<'a> MlirTypes<'a> {
     }
 }
 
-/// Parses the bounds of dynamic extents from the encoding of a tensor type, such as
-/// `#stablehlo.bounds<3, ?>`, and stores them in `extents`.
+/// Parses the encoding of a tensor type, which gives bounds of dynamic extents, such as
+/// `#stablehlo.bounds<3, ?>`. Stores the bounds in `extents`.
 fn encoding(cursor: &mut Cursor<'_>, extents: &mut SmallVec<[Dimension; 8]>) -> Result<()> {
     let start = cursor.start()?;
     let is_list = cursor.eat("#stablehlo.bounds<") || cursor.eat("#mhlo.bounds<");
@@ -214,7 +216,7 @@ fn encoding(cursor: &mut Cursor<'_>, extents: &mut SmallVec<[Dimension; 8]>) -> 
     if close == "]" { cursor.expect(">") } else { Ok(()) }
 }
 
-/// Returns a description, for errors, of a type that has no shape, such as `a memref`.
+/// Returns a description of a type that has no shape, such as `a memref`, for errors.
 fn excerpt_of(name: &str) -> &str {
     match name {
         "memref" => "a memref",

@@ -1,5 +1,6 @@
-//! Parses those attributes of instructions that affect data movement, such as `dimensions={1,0}`.
-//! All other attributes are skipped.
+//! Parses the attributes of instructions that affect data movement, such as `dimensions={1,0}`, and
+//! skips all others. The values are stored in a message as XLA's protos have them, and are not
+//! checked here, because the reader of protos needs the same checks.
 
 use super::{cursor::Cursor, source};
 use crate::{
@@ -12,8 +13,9 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Parses the value of one attribute and stores it in `proto`, the fields of the instruction. An
-/// attribute that stridec does not need is skipped.
+/// Parses the value of the attribute `name` and stores it in `proto`, the fields of the
+/// instruction. `value` is the text of the value, and `cursor` is at its beginning. An attribute
+/// that stridec does not need is skipped.
 pub(super) fn read(
     name: &str,
     value: &str,
@@ -49,8 +51,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Parses the list of arrays in a result that share buffers with arrays in operands, such as `{{0}:
-/// (1, {})}`: element 0 of the result shares the buffer of operand 1.
+/// Parses the list of arrays in a result that share buffers with arrays in operands, such as
+/// `{{0}: (1, {})}`, which says that element 0 of the result shares the buffer of operand 1.
 fn output_operand_aliasing(cursor: &mut Cursor<'_>) -> Result<Vec<OutputOperandAliasing>> {
     let mut parts = Vec::new();
     list(cursor, |cursor| {
@@ -71,8 +73,9 @@ fn output_operand_aliasing(cursor: &mut Cursor<'_>) -> Result<Vec<OutputOperandA
     Ok(parts)
 }
 
-/// Parses the list of arrays in a module's result that reuse buffers of parameters, such as `{{}:
-/// (0, {}, may-alias)}`: the whole result may reuse the buffer of parameter 0.
+/// Parses the list of arrays in a module's result that reuse buffers of parameters, such as
+/// `{{}: (0, {}, may-alias)}`, which says that the whole result may reuse the buffer of parameter
+/// 0.
 pub(super) fn input_output_alias(cursor: &mut Cursor<'_>) -> Result<Vec<InputOutputAlias>> {
     let mut parts = Vec::new();
     list(cursor, |cursor| {
@@ -90,8 +93,8 @@ pub(super) fn input_output_alias(cursor: &mut Cursor<'_>) -> Result<Vec<InputOut
     Ok(parts)
 }
 
-/// Parses the list of arrays in parameters whose buffers any result may reuse, such as `{(0, {}),
-/// (1, {2})}`: parameter 0, and element 2 of parameter 1.
+/// Parses the list of arrays in parameters whose buffers any result may reuse, such as
+/// `{(0, {}), (1, {2})}`, which names parameter 0 and element 2 of parameter 1.
 pub(super) fn buffer_donor(cursor: &mut Cursor<'_>) -> Result<Vec<BufferDonor>> {
     let mut parts = Vec::new();
     list(cursor, |cursor| {
@@ -120,7 +123,7 @@ fn part_of_parameter(cursor: &mut Cursor<'_>) -> Result<(usize, Vec<usize>, bool
 }
 
 /// Parses a path through nested tuples, such as `{0,1}`. A negative entry becomes `usize::MAX`, an
-/// index that no tuple has, so that later checks refuse it.
+/// index that no tuple has, so that the check of the whole module reports it.
 fn path(cursor: &mut Cursor<'_>) -> Result<Vec<usize>> {
     let numbers = numbers(cursor)?.into_iter();
     Ok(numbers.map(|number| usize::try_from(number).unwrap_or(usize::MAX)).collect())
@@ -152,8 +155,8 @@ fn list<'a>(
     Ok(())
 }
 
-/// Parses the ranges of a slice, such as `{[0:4:2], [1:3]}`: start, limit and stride of each
-/// dimension. The stride may be omitted.
+/// Parses the ranges of a slice, such as `{[0:4:2], [1:3]}`: the start, the limit and the stride of
+/// each dimension. A stride that is omitted is 1.
 fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
     let mut dimensions = Vec::new();
     list(cursor, |cursor| {
@@ -170,7 +173,7 @@ fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
 }
 
 /// Parses the padding of each dimension, such as `0_1x-2_3_1`: the low, high and interior padding.
-/// The interior padding may be omitted.
+/// An interior padding that is omitted is 0.
 pub(super) fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig> {
     let mut dimensions = Vec::new();
     for dimension in value.split('x').filter(|_| !value.is_empty()) {

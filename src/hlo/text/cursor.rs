@@ -1,5 +1,6 @@
-//! [`Cursor`]: a position in HLO text. Its methods parse one token at a time, and their errors name
-//! the line and the column.
+//! A [`Cursor`] is a position in HLO text. Its methods parse one token at a time, and their errors
+//! name the line and the column. The methods that all grammars of stridec share are in
+//! `text::cursor`.
 
 use std::ops::Range;
 
@@ -14,6 +15,7 @@ type Result<T> = std::result::Result<T, HloError>;
 /// The maximum length of a token in an error message, in characters. Longer tokens are shortened.
 const MAX_PRINTED: usize = 40;
 
+/// A cursor whose errors are [`HloError`]s.
 pub(in crate::hlo) type Cursor<'a> = text::Cursor<'a, HloError>;
 
 impl TextError for HloError {
@@ -34,8 +36,8 @@ impl TextError for HloError {
 }
 
 impl<'a> text::Cursor<'a, HloError> {
-    /// Returns a cursor over `part`, a substring of the text that begins at `start`. Errors of the
-    /// new cursor still name positions in the whole text.
+    /// Returns a cursor over `part`, the part of the text that begins at `start`. Errors of the new
+    /// cursor still name positions in the whole text.
     pub(in crate::hlo) fn over(&self, start: usize, part: &str) -> Self {
         self.part(start..start + part.len())
     }
@@ -46,8 +48,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(self.position())
     }
 
-    /// Returns true if the text continues with an MLIR module, such as StableHLO, instead of HLO.
-    /// JAX prints modules as MLIR by default.
+    /// Returns true if the text continues with MLIR, such as a StableHLO module, instead of HLO.
+    /// Users often pass MLIR, because JAX prints modules in this form by default.
     pub(in crate::hlo) fn is_mlir(&self) -> bool {
         let starts = ["#", "!", "\"", "{-#", "builtin.module", "func.func "];
         let module = self.rest().strip_prefix("module").map(str::trim_ascii_start);
@@ -56,12 +58,12 @@ impl<'a> text::Cursor<'a, HloError> {
         module.is_some_and(is_module) || starts.iter().any(|start| self.rest().starts_with(start))
     }
 
-    /// Returns the line of a position, counted from 1.
+    /// Returns the number of the line with this position. Lines are counted from 1.
     pub(in crate::hlo) fn line(&self, position: usize) -> usize {
         1 + self.text(0..position).matches('\n').count()
     }
 
-    /// Returns an error with the line and column of a position.
+    /// Returns an error with the line and the column of a position.
     pub(in crate::hlo) fn error(&self, position: usize, reason: impl Into<String>) -> HloError {
         HloError::in_text(self.text(0..position), position..position, reason.into())
     }
@@ -71,8 +73,7 @@ impl<'a> text::Cursor<'a, HloError> {
         self.set_position(self.position() + bytes);
     }
 
-    /// Consumes `word` and returns true if it is the next whole word of the text. Otherwise returns
-    /// false.
+    /// Consumes `word` if it is the next whole word of the text. Returns true if it was consumed.
     pub(in crate::hlo) fn eat_word(&mut self, word: &str) -> bool {
         self.skip_blanks();
         let found = self.rest().strip_prefix(word).is_some_and(|rest| !rest.starts_with(is_word));
@@ -83,7 +84,7 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 
     /// Parses a word of letters, digits, `_`, `.` and `-`. A word ends before an arrow `->`,
-    /// although `-` may be part of a word. `expected` describes the word in the error if there is
+    /// although a word may contain `-`. `expected` describes the word in the error if there is
     /// none.
     pub(in crate::hlo) fn expect_word(&mut self, expected: &str) -> Result<&'a str> {
         self.skip_blanks();
@@ -112,8 +113,8 @@ impl<'a> text::Cursor<'a, HloError> {
         &rest[..length]
     }
 
-    /// Parses the name of an instruction or a computation. Skips a `%` before the name and a colon
-    /// after it.
+    /// Parses the name of an instruction or a computation. Skips a `%` before the name and a `:`
+    /// after it, which XLA accepts.
     pub(in crate::hlo) fn name(&mut self) -> Result<&'a str> {
         self.skip_blanks();
         if self.rest().starts_with('%') {
@@ -142,15 +143,15 @@ impl<'a> text::Cursor<'a, HloError> {
         self.shape_at(start, text)
     }
 
-    /// Parses `text` as a shape. `start` is the position of `text` in the whole text, for errors.
+    /// Parses `text` as a shape. `start` is its position in the whole text, for errors.
     pub(in crate::hlo) fn shape_at(&self, start: usize, text: &str) -> Result<Shape> {
         text.parse().map_err(|error: crate::shape::ParseError| {
             self.error(start + error.offset().min(text.len()), error.reason())
         })
     }
 
-    /// Returns true if the text continues with a shape, and false if it continues with a name.
-    /// Texts may omit the shape before a name, so the parser must look ahead.
+    /// Returns true if the text continues with a shape, and false if it continues with a name. The
+    /// parser must look ahead to tell, because a text may omit the shape before a name.
     pub(in crate::hlo) fn sees_shape(&mut self) -> bool {
         if self.sees("(") {
             return true;
@@ -163,7 +164,8 @@ impl<'a> text::Cursor<'a, HloError> {
         is_shape
     }
 
-    /// Consumes a shape without parsing it. Returns its position and its text.
+    /// Consumes a shape without parsing it, and returns its position and its text. So the caller
+    /// can look up shapes that it has parsed before.
     pub(in crate::hlo) fn shape_text(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         if !self.sees_shape() {
@@ -181,8 +183,8 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 
     /// Returns true if the next brace opens a layout, and false if it opens the body of a
-    /// computation, because both can follow a shape. There may be blanks before the brace, unless
-    /// the layout is empty.
+    /// computation, because either can follow a shape. A layout begins with a digit or a colon. It
+    /// may follow after blanks, except if it is empty.
     fn layout_follows(&self) -> bool {
         let mut ahead = self.clone();
         if self.rest().starts_with("{}") {
@@ -194,8 +196,9 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Consumes the text from an opening bracket through the matching closing bracket. Returns this
-    /// text, brackets included. Brackets inside strings and comments are ignored.
+    /// Consumes the text from an opening bracket through the matching closing bracket, and returns
+    /// it with the brackets. Brackets inside strings and comments are ignored, and kinds of
+    /// brackets are not told apart.
     pub(in crate::hlo) fn balanced(&mut self) -> Result<&'a str> {
         let (start, bytes) = (self.start()?, self.rest().as_bytes());
         let (mut depth, mut at) = (0_usize, 0);
@@ -248,7 +251,7 @@ impl<'a> text::Cursor<'a, HloError> {
 
     /// Consumes the value of an attribute, which consists of words, numbers, strings and brackets.
     /// The value ends before a comma, before an unmatched closing bracket, or before a blank that
-    /// no bracket follows. Returns its position and its text.
+    /// no opening bracket follows. Returns its position and its text.
     pub(in crate::hlo) fn value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         self.value_from(start)
@@ -275,7 +278,9 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Consumes a literal with its shape, such as `s32[] 1`. Returns its position and its text.
+    /// Consumes a literal with its shape, such as `s32[] 1`. Other values of attributes contain no
+    /// blank before a number, so [`value`](Self::value) would stop after the shape. Returns the
+    /// position and the text of the literal.
     pub(in crate::hlo) fn literal_value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         if self.sees("(") {
@@ -287,8 +292,8 @@ impl<'a> text::Cursor<'a, HloError> {
         self.value_from(start)
     }
 
-    /// Consumes the entries of a table of source locations. An entry is an integer, followed by a
-    /// string or braces. Returns the text of all entries.
+    /// Consumes the entries of a table of source locations, and returns their text. An entry is an
+    /// integer, followed by a string or braces.
     pub(in crate::hlo) fn table_body(&mut self) -> Result<&'a str> {
         let start = self.start()?;
         loop {

@@ -1,4 +1,4 @@
-//! Parses the values of constants, such as `{{1, 2}, {3, 4}}`.
+//! Parses the values of constants in HLO text, such as `{{1, 2}, {3, 4}}`.
 
 use super::{cursor::Cursor, values};
 use crate::{
@@ -9,11 +9,11 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Parses the value of a constant, and stops before the `)` that closes it.
+/// Parses the value of a constant of the given shape, up to the `)` after it.
 ///
-/// The value is a number, nested braces with one level for each dimension, or values in parentheses
-/// for a tuple. Returns `None` if the text omits the value, as in `{...}`, or if the shape is
-/// dynamic.
+/// A scalar is a number, an array is nested braces with one level for each dimension, and a tuple
+/// is a list of values in parentheses. Returns `None` if the text omits the value, as in `{...}`,
+/// or if the shape is dynamic, so that the value has no fixed size.
 pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<Literal>> {
     if is_dynamic(shape) {
         skip(cursor)?;
@@ -34,7 +34,7 @@ pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<L
     literal.map(Some).map_err(|error| cursor.error(start, error.to_string()))
 }
 
-/// Skips the value of a constant, through the closing `)`. The cursor must be directly after the
+/// Skips the value of a constant, up to the `)` after it. The cursor must be directly after the
 /// opening parenthesis.
 pub(super) fn skip(cursor: &mut Cursor<'_>) -> Result<()> {
     cursor.set_position(cursor.position() - 1);
@@ -43,7 +43,8 @@ pub(super) fn skip(cursor: &mut Cursor<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The state of parsing one constant: the cursor, and the bytes of the elements so far.
+/// The state of parsing one constant: the cursor, and the bytes of the elements that were parsed so
+/// far.
 struct ConstantReader<'a, 'b> {
     cursor: &'a mut Cursor<'b>,
     bytes: Vec<u8>,
@@ -62,7 +63,7 @@ impl ConstantReader<'_, '_> {
             }
             return self.cursor.expect(")");
         }
-        // Before 2019, XLA repeated the shape here.
+        // Old versions of XLA, before 2019, printed the shape again before the value.
         let start = self.cursor.start()?;
         if self.cursor.rest().starts_with(|letter: char| letter.is_ascii_alphabetic()) {
             self.cursor.expect_word("a value")?;
@@ -85,8 +86,8 @@ impl ConstantReader<'_, '_> {
         self.elements(shape.element_type(), &extents)
     }
 
-    /// Parses a single number instead of the braces of an array. As in XLA, the number is the first
-    /// element, and all other elements are 0.
+    /// Parses a single number in place of the braces of an array. As in XLA, the number is the
+    /// first element, and all other elements are 0.
     fn first_element(&mut self, shape: &Shape, extents: &[u64]) -> Result<()> {
         let start = self.bytes.len();
         let place = self.cursor.start()?;
@@ -125,14 +126,14 @@ impl ConstantReader<'_, '_> {
         self.cursor.expect("}")
     }
 
-    /// Parses one element. A complex number consists of a real and an imaginary part.
+    /// Parses one element. A complex number is a pair of a real and an imaginary part.
     fn element(&mut self, element_type: ElementType) -> Result<()> {
         let part = match element_type {
             ElementType::C64 => ElementType::F32,
             ElementType::C128 => ElementType::F64,
             _ => return self.number(element_type),
         };
-        // A complex number whose imaginary part is omitted may have no parentheses.
+        // The imaginary part may be omitted together with the parentheses.
         if !self.cursor.eat("(") {
             self.number(part)?;
             return self.push(part, 0);
@@ -159,7 +160,7 @@ impl ConstantReader<'_, '_> {
         }
     }
 
-    /// Appends the bytes of an element. Returns an error if the constant becomes too large.
+    /// Appends the bytes of an element. Returns an error if the constant exceeds the limit.
     fn push(&mut self, element_type: ElementType, bits: u128) -> Result<()> {
         let width = usize::try_from(element_type.storage_bits().unwrap_or(8) / 8).unwrap_or(1);
         self.bytes.extend_from_slice(&bits.to_le_bytes()[..width]);

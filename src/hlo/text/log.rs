@@ -1,9 +1,10 @@
-//! Removes the prefixes that a log adds to lines, so that a module can be read from a log file.
+//! Removes the prefixes that a log adds to lines, so that a module can be read from the log of a
+//! program that uses XLA.
 
 use std::borrow::Cow;
 
 /// Removes the prefix that a log adds, such as `I0521 12:04:45.883483 1509 service.cc:186] `, from
-/// every line that has one, as XLA's loader does.
+/// every line that has one. XLA's loader does so, too.
 pub(in crate::hlo) fn without_log_prefixes(text: &str) -> Cow<'_, str> {
     if !text.lines().any(|line| message(line).is_some()) {
         return text.into();
@@ -12,7 +13,9 @@ pub(in crate::hlo) fn without_log_prefixes(text: &str) -> Cow<'_, str> {
     lines.collect::<Vec<_>>().join("\n").into()
 }
 
-/// Returns a line without the prefix of a log, or `None` if the line has no such prefix.
+/// Returns the part of a line after the prefix of a log, or `None` if the line has no such prefix.
+/// The prefix has a letter for the severity with the date, the time, the thread, and the file with
+/// the line number.
 fn message(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(['I', 'W', 'E', 'F'])?;
     let (date, rest) = rest.split_once(' ')?;

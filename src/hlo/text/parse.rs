@@ -1,4 +1,5 @@
-//! Parses modules from HLO text.
+//! Builds modules from HLO text: the reader parses the text, and the [`ModuleTarget`] here builds a
+//! module from the instructions.
 
 use super::{
     cursor::Cursor,
@@ -18,12 +19,13 @@ use crate::{
 
 impl Module {
     /// Parses a module from text. The text is HLO, in the form that XLA prints and `--xla_dump_to`
-    /// writes, or StableHLO, in the form that JAX prints. A text that begins with `module` or with
-    /// an alias of MLIR is StableHLO.
+    /// writes, or StableHLO, in the form that JAX prints. A text that begins with `module`, with
+    /// `func.func` or with an alias of MLIR is StableHLO.
     ///
-    /// HLO text may omit the `%` of names, the shapes of operands, and layouts. A layout that is
-    /// omitted is the default layout. If the text has no `entry_computation_layout`, the buffers of
-    /// the program have the layouts of the parameters and of the root.
+    /// HLO text may omit the `%` of names, the shapes of operands, layouts, and shapes that can be
+    /// inferred. A layout that is omitted is the default layout. If the text has no
+    /// `entry_computation_layout`, the buffers of the program have the layouts of the parameters
+    /// and of the root.
     ///
     /// ```
     /// use stridec::hlo::Module;
@@ -63,7 +65,7 @@ impl Module {
 /// A [`TextTarget`] that builds a module from the instructions of a text.
 struct ModuleTarget {
     builder: Builder,
-    /// The unfinished computations that contain the current one, outermost first. A text may
+    /// The unfinished computations around the current one, outermost first, because a text may
     /// contain a computation inside an instruction of another one.
     outer: Vec<OpenComputation>,
 }

@@ -1,4 +1,4 @@
-//! Prints modules as HLO text that XLA reads.
+//! Prints modules as HLO text, in a form that XLA can read.
 
 use std::{
     collections::HashSet,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Prints the module as XLA does. [`Module::parse`] parses the text back to an equal module, except
-/// that invalid names and duplicate names are replaced.
+/// that names are changed if they are invalid in HLO text or occur twice.
 impl Display for Module {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let computations = self.computations();
@@ -60,9 +60,9 @@ fn print_donated_buffers(f: &mut Formatter<'_>, donated: &DonatedBuffers) -> fmt
 }
 
 impl Module {
-    /// Returns the text of an instruction as XLA prints it, such as `pad(x, zero),
-    /// padding=0_1x0_0`. A constant with more than 8 elements is printed as `{...}`, to keep the
-    /// text short.
+    /// Returns the text of an instruction as XLA prints it, such as
+    /// `pad(x, zero), padding=0_1x0_0`. A constant of more than 8 elements is printed as `{...}`,
+    /// because the text is meant for messages.
     ///
     /// # Panics
     ///
@@ -93,8 +93,8 @@ impl Module {
 }
 
 /// Returns names that are valid and distinct, one for each name in `own`. As in XLA, each invalid
-/// character becomes `_`. If a name is still invalid, the result of `other` replaces it. A
-/// duplicate name gets a numeric suffix.
+/// character becomes `_`. If the name is still invalid, it is replaced by `other` of its position.
+/// A name that occurred before gets a numeric suffix.
 fn names<'a>(own: impl Iterator<Item = &'a str>, other: impl Fn(usize) -> String) -> Vec<String> {
     let mut seen = HashSet::new();
     let distinct = own.enumerate().map(|(i, name)| {
@@ -113,8 +113,8 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_word) && !name.starts_with('-')
 }
 
-/// Prints a computation, without its name: the parameters, the type of the result and the
-/// instructions. `callees` has the names of all computations, by index.
+/// Prints a computation from its parameters on; the caller has printed its name. `callees` has the
+/// names of all computations of the module, by index.
 fn print(f: &mut impl Write, computation: &Computation, callees: &[String]) -> fmt::Result {
     let instructions = computation.instructions();
     let names = names(instructions.iter().map(Instruction::name), |i| {
@@ -142,7 +142,8 @@ fn print(f: &mut impl Write, computation: &Computation, callees: &[String]) -> f
     f.write_str("}\n")
 }
 
-/// Prints the opcode of an instruction and its operands, without its attributes.
+/// Prints the opcode of an instruction and its operands, without its attributes. `operand` returns
+/// the name of an operand, and `literal` prints the value of a constant.
 fn expression<W: Write>(
     f: &mut W,
     instruction: &Instruction,
@@ -162,7 +163,7 @@ fn expression<W: Write>(
     f.write_str(")")
 }
 
-/// Joins items with a separator.
+/// Prints items with the separator `between` them.
 fn joined<T: Display>(items: impl IntoIterator<Item = T>, between: &str) -> String {
     let mut text = String::new();
     for (i, item) in items.into_iter().enumerate() {
@@ -171,7 +172,8 @@ fn joined<T: Display>(items: impl IntoIterator<Item = T>, between: &str) -> Stri
     text
 }
 
-/// Prints the attributes of an opcode, with a comma before each.
+/// Prints the attributes of an opcode with a comma before each. `callees` has the names of all
+/// computations of the module, by index.
 fn attributes(f: &mut impl Write, opcode: &Opcode, callees: &[String]) -> fmt::Result {
     match opcode {
         Opcode::Transpose { dimensions }
@@ -273,7 +275,8 @@ fn print_scatter(f: &mut impl Write, scatter: &Scatter, callees: &[String]) -> f
     write!(f, ", to_apply=%{}", callees[scatter.computation])
 }
 
-/// Prints a literal as XLA does: braces around each dimension, and parentheses around tuples.
+/// Prints a literal as XLA does, with braces around each dimension of an array and parentheses
+/// around a tuple.
 fn print_literal(f: &mut impl Write, literal: &Literal) -> fmt::Result {
     if literal.shape().element_type() != ElementType::Tuple {
         return Elements { shape: literal.shape(), bytes: literal.bytes() }.print(f);
@@ -286,7 +289,7 @@ fn print_literal(f: &mut impl Write, literal: &Literal) -> fmt::Result {
     f.write_str(")")
 }
 
-/// The elements of an array, as bytes in row-major order.
+/// The elements of an array, as bytes in row-major order. `shape` is the shape of the whole array.
 struct Elements<'a> {
     shape: &'a Shape,
     bytes: &'a [u8],
@@ -301,6 +304,7 @@ impl Elements<'_> {
         self.dimension(f, &extents, self.bytes)
     }
 
+    /// Prints the part of the array that `bytes` contains, whose extents are `extents`.
     fn dimension(&self, f: &mut impl Write, extents: &[u64], bytes: &[u8]) -> fmt::Result {
         let Some((&extent, inner)) = extents.split_first() else { return self.element(f, bytes) };
         let extent = usize::try_from(extent).unwrap_or(usize::MAX);

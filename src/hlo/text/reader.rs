@@ -1,8 +1,13 @@
-//! Parses HLO text from top to bottom: computations, their instructions, and the names by which
+//! Parses HLO text in one pass: computations, their instructions, and the names by which
 //! instructions refer to each other.
 //!
-//! The parser passes each instruction to a [`TextTarget`]. There are two targets, the builder of
-//! modules and the memory report, so that both accept the same texts.
+//! The parser passes each instruction to a [`TextTarget`] as soon as it is parsed. There are two
+//! targets, the builder of modules and the memory report. Both use this parser, so that they accept
+//! the same syntax.
+//!
+//! A text may also be only a list of instructions, without a computation around them, such as a few
+//! lines that a user copied from a dump. This is called a *fragment*. It becomes a module with one
+//! computation.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -25,24 +30,26 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The maximum depth of nested computations and operands, because both can be written inside an
-/// instruction. The limit bounds the depth of the recursion.
+/// The maximum depth of nested computations and operands. Both can be written inside an
+/// instruction, and the parser recurses for each level, so an unlimited depth could overflow the
+/// stack.
 const MAX_NESTED: usize = 64;
 
-/// The names of the tables of source locations, which recent dumps have before the computations.
+/// The names of the tables of source files, locations and stack frames, which recent dumps contain
+/// before the computations.
 const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
-/// The name of a module and its only computation if the text only lists instructions, without a
-/// computation around them.
+/// The name of the module and of its only computation if the text is a fragment.
 const PLACEHOLDER_NAME: &str = "_";
 
-/// A receiver of the instructions of a text, in the order of the text.
+/// A receiver of the instructions of a text, in the order in which they are parsed. Instructions
+/// and computations are referred to by the indices that the target returns.
 pub(in crate::hlo) trait TextTarget: Callees {
-    /// True if the target needs the values of constants. Otherwise the parser skips them.
+    /// True if the target needs the values of constants. If it is false, the parser skips them.
     const HAS_LITERALS: bool;
 
-    /// Begins a computation. A computation that is already open is suspended until the new one
-    /// ends.
+    /// Begins a computation. If another one is open, it is suspended until the new one ends,
+    /// because a text may contain a computation inside an instruction of its caller.
     fn begin(&mut self, name: &str);
 
     /// Ends the innermost open computation. `root` is the index of its root instruction. Returns
@@ -56,20 +63,19 @@ pub(in crate::hlo) trait TextTarget: Callees {
     /// Returns the shape of an instruction of the innermost open computation.
     fn shape(&self, instruction: usize) -> &Shape;
 
-    /// Completes an error of the next instruction, whose name is `name`, with the path to that
-    /// instruction.
+    /// Adds the path of the next instruction, whose name is `name`, to an error about it.
     fn locate(&self, name: &str, error: InstructionError) -> HloError;
 
-    /// Returns an error if the target does not accept a text of this length, in bytes. The bytes of
+    /// Returns an error if the target does not accept a text of this length in bytes. The bytes of
     /// constants are not included.
     fn within_limit(&self, bytes: usize) -> Result<()>;
 
-    /// Returns true if a text without computations may refer to operands and computations that it
-    /// does not define. A text of single instructions, pasted from a larger dump, does this.
+    /// Returns true if a fragment may refer to operands and computations that it does not define.
+    /// The memory report does not need them.
     fn takes_fragments(&self) -> bool;
 }
 
-/// Everything in a text except its instructions, which the [`TextTarget`] receives.
+/// The contents of a text except its instructions, which the [`TextTarget`] receives.
 #[derive(Default)]
 pub(in crate::hlo) struct TextModule {
     pub(in crate::hlo) name: String,
@@ -82,7 +88,7 @@ pub(in crate::hlo) struct TextModule {
     pub(in crate::hlo) entry: usize,
 }
 
-/// Parses a whole text, passes its instructions to `target`, and returns the rest.
+/// Parses a whole text, passes its instructions to `target`, and returns the rest of its contents.
 pub(in crate::hlo) fn read_text<T: TextTarget>(text: &str, target: &mut T) -> Result<TextModule> {
     let text = without_log_prefixes(text);
     let mut reader = TextReader {
@@ -105,26 +111,27 @@ struct TextReader<'a, 'b, T> {
     target: &'b mut T,
     /// The index of each computation, by name.
     computations: HashMap<&'a str, usize>,
-    /// The number of computations that have ended so far.
+    /// The number of computations that have ended so far. It is also the index of the next one.
     count: usize,
-    /// The shapes so far, by their text. Most shapes occur many times, and are parsed only once.
+    /// The shapes so far, by their text. Most shapes occur many times in a text, and are parsed
+    /// only once.
     shapes: HashMap<&'a str, Arc<Shape>>,
     /// The tables of source locations, to which the metadata of instructions refers.
     frames: StackFrames,
-    /// The number of bytes so far that belong to constants. The limit on the length of a text
-    /// excludes them.
+    /// The number of bytes so far that belong to the values of constants, because the limit on the
+    /// length of a text does not include them.
     literal_bytes: usize,
-    /// The number of computations and operands that contain the current position and are written
-    /// inside an instruction.
+    /// The number of levels of computations and operands around the current position that are
+    /// written inside an instruction.
     nested: usize,
-    /// True if the text only lists instructions, without a computation around them.
+    /// True if the text is a fragment.
     is_alone: bool,
 }
 
 /// The state of parsing one computation.
 #[derive(Default)]
 struct Scope<'a> {
-    /// The index of each instruction, by name.
+    /// The index of each instruction so far, by name.
     names: HashMap<Cow<'a, str>, usize>,
     /// The number of parameters so far.
     parameters: usize,
@@ -132,15 +139,15 @@ struct Scope<'a> {
     root: Option<usize>,
     /// The last instruction so far. It becomes the root if no instruction is marked `ROOT`.
     last: Option<usize>,
-    /// The computation that each asynchronous instruction runs, by the index of the instruction. An
-    /// update or a done finds its computation here.
+    /// The index of the computation that each asynchronous instruction calls, by the index of the
+    /// instruction. An update or a done may omit the computation in the text, and finds it here.
     wrapped: HashMap<usize, usize>,
-    /// The suffix of the next generated name, so that generated names are distinct.
+    /// The suffix of the last generated name, which makes generated names distinct.
     anonymous: usize,
 }
 
 impl<'a, T: TextTarget> TextReader<'a, '_, T> {
-    /// Parses the text. Returns everything except the instructions, which go to the target.
+    /// Parses the whole text. Returns its contents except the instructions, which go to the target.
     fn module(&mut self) -> Result<TextModule> {
         let mut module = TextModule::default();
         self.cursor.start()?;
@@ -166,7 +173,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
                 return Err(self.cursor.error(start, "expected one `ENTRY`, got another"));
             }
         }
-        // Without `ENTRY`, the last computation is the entry.
+        // As in XLA, the last computation is the entry if none has the keyword `ENTRY`.
         match entry.or(self.count.checked_sub(1)) {
             Some(entry) => module.entry = entry,
             None => return Err(self.cursor.unexpected("`ENTRY` and a computation")),
@@ -174,8 +181,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(module)
     }
 
-    /// Parses the rest of the line `HloModule`: the name of the module, and attributes such as the
-    /// shapes of its buffers.
+    /// Parses the rest of the line that begins with `HloModule`: the name of the module, and
+    /// attributes such as the shapes of its buffers.
     fn header(&mut self, module: &mut TextModule) -> Result<()> {
         self.cursor.name()?.clone_into(&mut module.name);
         while self.cursor.eat(",") {
@@ -206,7 +213,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
     }
 
     /// Returns true if the text continues with an instruction, and false if it continues with a
-    /// computation.
+    /// computation. Consumes nothing.
     fn is_instruction(&mut self) -> bool {
         let start = self.cursor.position();
         let is_instruction = self.cursor.eat_word("ROOT")
@@ -216,8 +223,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         is_instruction
     }
 
-    /// Parses a list of instructions without a computation around them, up to the end of the text.
-    /// They become a computation; returns its index.
+    /// Parses a fragment, up to the end of the text. The instructions become a computation; returns
+    /// its index.
     fn instructions_alone(&mut self) -> Result<usize> {
         self.target.begin(PLACEHOLDER_NAME);
         let mut scope = Scope::default();
@@ -272,8 +279,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.target.end(name, root)
     }
 
-    /// Parses an instruction from its name on. In a text without computations, the name and the `=`
-    /// may be missing.
+    /// Parses an instruction from its name on. In a fragment, the name and the `=` may be missing.
     fn statement(&mut self, scope: &mut Scope<'a>) -> Result<()> {
         let start = self.cursor.start()?;
         let is_root = self.cursor.eat_word("ROOT");
@@ -292,8 +298,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Returns a name for an instruction that has none in the text. No instruction of the
-    /// computation has this name yet.
+    /// Returns a name for an instruction that has none in the text. The name begins with `base`,
+    /// and no instruction of the computation has it yet.
     fn anonymous(base: &str, scope: &mut Scope<'a>) -> Cow<'a, str> {
         let mut name = base.to_owned();
         while scope.names.contains_key(name.as_str()) {
@@ -304,7 +310,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
     }
 
     /// Parses an instruction from its shape or opcode on, adds it to the target, and returns its
-    /// index. An instruction that is written as an operand of another one has no attributes.
+    /// index. `has_attributes` is false for an instruction that is written as an operand of another
+    /// one, because a comma after it separates operands.
     fn instruction(
         &mut self,
         start: usize,
@@ -351,8 +358,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         }
         let wrapped = AsyncPart::of(opcode);
         if let Some(AsyncPart::Start(inner)) = wrapped {
-            // The attributes of the text belong to the wrapped opcode, so parse them under its
-            // name.
+            // The attributes belong to the wrapped opcode, so they are parsed under its name.
             inner.clone_into(&mut proto.opcode);
         }
         let mut called = Vec::new();
@@ -366,15 +372,15 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             let error = self.target.locate(&name, error);
             located(self, error)
         })?;
-        // The tables of stack frames are complete here, because they precede all instructions.
+        // The tables of stack frames are already complete, because they precede all computations.
         let source = proto.metadata.as_ref().and_then(|metadata| self.frames.line(metadata));
         if let Some(part) = wrapped {
             called = match part {
                 AsyncPart::Start(_) => {
                     let inner_called = std::mem::take(&mut called);
                     // The text does not tell if the paths belong to the result of the wrapped
-                    // opcode, or to the result of the start. It does not matter, because no path is
-                    // valid in both.
+                    // opcode or to the result of the start. Pass them to both. No path is valid in
+                    // both, so the wrong one has no effect.
                     let aliasing = proto.output_operand_aliasing.clone();
                     let computation =
                         self.wrapped(&shape, std::mem::take(&mut proto), inner_called);
@@ -414,9 +420,10 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(place)
     }
 
-    /// Adds the computation that an asynchronous instruction runs, such as one with a `slice` for
-    /// `slice-start`, and returns its index. `shape` is the shape of the start, which contains the
-    /// shapes of the computation's parameters and result.
+    /// Adds the computation that an asynchronous instruction calls, and returns its index. The text
+    /// has only the short form, such as `slice-start`, so the computation is made here: it has
+    /// parameters and one instruction with the wrapped opcode. `shape` is the shape of the start,
+    /// which contains the shapes of the computation's parameters and result.
     fn wrapped(
         &mut self,
         shape: &Shape,
@@ -455,7 +462,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.end(name, root)
     }
 
-    /// Parses a shape. If an equal text occurred before, returns its shape without parsing again.
+    /// Parses a shape, or returns the shape of an equal text that was parsed before.
     fn shape(&mut self) -> Result<Arc<Shape>> {
         let (start, text) = self.cursor.shape_text()?;
         if let Some(shape) = self.shapes.get(text) {
@@ -466,7 +473,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(shape)
     }
 
-    /// Parses the value of a constant, or skips it if the target does not need it.
+    /// Parses the value of a constant, or skips it if the target does not need it. Returns `None`
+    /// if there is no value.
     fn literal(&mut self, shape: &Shape) -> Result<Option<crate::hlo::Literal>> {
         if T::HAS_LITERALS {
             return literal::literal(&mut self.cursor, shape);
@@ -475,8 +483,10 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(None)
     }
 
-    /// Parses operands, through the closing parenthesis. If an operand does not exist, or if its
-    /// shape differs from the shape in the text, stores the first such error in `problem`.
+    /// Parses operands up to the closing parenthesis. If an operand does not exist, or if its shape
+    /// differs from the shape that the text repeats before its name, stores the first such error in
+    /// `problem`. It is returned only after the whole instruction was parsed, because an error in
+    /// the syntax takes precedence.
     fn operands(
         &mut self,
         scope: &mut Scope<'a>,
@@ -498,12 +508,13 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Parses an operand. It is either a whole instruction without attributes, or a name. There may
-    /// be a shape before the name, and indices of tuple elements after it.
+    /// Parses an operand, which has one of two forms. The usual one is a name, with an optional
+    /// shape before it, and optional indices of tuple elements after it, as in `name#0`. The other
+    /// one is a whole instruction without attributes.
     ///
     /// The outer result is an error if the syntax is invalid. The inner one is an error if the
-    /// syntax is valid but the operand is not. `None` is an undefined operand, in a text that may
-    /// have such operands.
+    /// syntax is valid but the operand is not. `None` is an operand that a fragment does not
+    /// define, and that the target does not need.
     fn operand(
         &mut self,
         number: usize,
@@ -553,7 +564,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
     }
 
     /// Adds the `get-tuple-element` instructions that a reference such as `name#0#1` abbreviates,
-    /// unless they exist already. Returns the index of the last one.
+    /// and returns the index of the last one. They are added only once for equal references.
     fn tuple_elements(
         &mut self,
         start: usize,
@@ -592,8 +603,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(Ok(place))
     }
 
-    /// Adds a parameter for an operand that the text does not define. Only a text without
-    /// computations may have such operands.
+    /// Adds a parameter for an operand that a fragment does not define, but whose shape it has.
+    /// Returns the index of the parameter.
     fn missing_operand(
         &mut self,
         name: &'a str,
@@ -625,8 +636,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         })
     }
 
-    /// Calls `read` with the level of nesting increased by 1. Returns an error if there are too
-    /// many levels.
+    /// Calls `read` one level of nesting deeper. Returns an error if there are too many levels.
     fn deeper<R>(&mut self, start: usize, read: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         if self.nested >= MAX_NESTED {
             let reason = format!("expected at most {MAX_NESTED} levels of nesting, got more");
@@ -639,7 +649,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
     }
 
     /// Parses an attribute of an instruction, and the computations that its value names or
-    /// contains.
+    /// contains. If a name is unknown, stores the first such error in `problem`.
     fn instruction_attribute(
         &mut self,
         problem: &mut Option<InstructionError>,
@@ -677,14 +687,14 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(WrittenAttribute { name, start, value, callees })
     }
 
-    /// Parses a computation that is written inside an attribute. The caller has already consumed
-    /// the opening brace.
+    /// Parses a computation that is written inside an attribute, in place of its name. The caller
+    /// has already consumed the opening brace.
     fn in_place(&mut self, start: usize) -> Result<usize> {
         self.deeper(start, |reader| reader.body(PLACEHOLDER_NAME, start))
     }
 
-    /// Parses the name of a called computation, and adds its index to `callees`. In a text without
-    /// computations, the name may be undefined, if the target accepts this.
+    /// Parses the name of a called computation, and adds its index to `callees`. In a fragment, the
+    /// name may be undefined if the target accepts this.
     fn callee(
         &mut self,
         callees: &mut Vec<usize>,
@@ -703,8 +713,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Returns the shape of an instruction: the shape that the text declares, or the inferred shape
-    /// if it declares none.
+    /// Returns the shape of an instruction: the declared shape, or the inferred one if the text
+    /// declares none. As in XLA, the declared shape of a transfer between devices may be replaced.
     fn result(
         &self,
         declared: Option<Arc<Shape>>,
@@ -726,14 +736,15 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         };
         match declared {
             Some(declared) => Ok(undeclared.transferred(&declared).map_or(declared, Arc::new)),
-            // Inference would use the fields in `proto`, which belong to the wrapped opcode.
+            // Inference would use `proto`, which at this point describes the wrapped opcode.
             None if is_wrapped => Err(Undeclared::missing()),
             None => undeclared.shape().map(Arc::new),
         }
     }
 }
 
-/// Parses the shapes of the entry computation's buffers, written as `{(shape, …)->shape}`.
+/// Parses the shapes of the entry computation's parameters and result, written as
+/// `{(shape, …)->shape}`.
 fn entry_layout(cursor: &mut Cursor<'_>) -> Result<(Vec<Shape>, Shape)> {
     cursor.expect("{")?;
     cursor.expect("(")?;
@@ -750,7 +761,7 @@ fn entry_layout(cursor: &mut Cursor<'_>) -> Result<(Vec<Shape>, Shape)> {
     Ok((parameters, result))
 }
 
-/// Adds the number of the line to an error, unless the error has a line already.
+/// Adds a line number to an error, unless the error has one already.
 fn located(line: usize, error: HloError) -> HloError {
     match error {
         HloError::Line { .. } | HloError::Text { .. } => error,

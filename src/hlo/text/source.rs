@@ -1,7 +1,7 @@
-//! Parses the source lines of instructions, from the tables before the computations and from the
-//! metadata of instructions.
+//! Parses the source lines of instructions, from the metadata of instructions and from the tables
+//! of stack frames before the computations.
 //!
-//! Source lines do not affect data movement, so malformed ones are skipped instead of refused.
+//! Source lines only make errors more readable, so malformed ones are skipped instead of refused.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +11,8 @@ use crate::{
 };
 
 /// Parses the table called `name`, and adds its entries to `frames`. Each line of `body` has the
-/// index of an entry, followed by the entry.
+/// index of an entry, followed by the entry. The indices are ignored, because XLA prints the
+/// entries in order.
 pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
     let entries = body.lines().filter_map(|line| line.trim().split_once(' '));
     for (_, entry) in entries {
@@ -25,7 +26,8 @@ pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
     }
 }
 
-/// Parses the source location in an instruction's `metadata`.
+/// Parses the value of an instruction's attribute `metadata`, as far as it concerns the source
+/// line.
 pub(super) fn metadata(value: &str) -> proto::OpMetadata {
     proto::OpMetadata {
         source_file: field(value, "source_file").map(unescaped).unwrap_or_default(),
@@ -34,7 +36,7 @@ pub(super) fn metadata(value: &str) -> proto::OpMetadata {
     }
 }
 
-/// Prints a source line as metadata, in the form that [`metadata`] parses.
+/// Prints a source line as the attribute `metadata`, in the form that [`metadata`] parses.
 pub(super) fn print(f: &mut impl Write, source: &SourceLine) -> fmt::Result {
     f.write_str(", metadata={source_file=\"")?;
     for letter in source.file().chars() {
@@ -47,13 +49,14 @@ pub(super) fn print(f: &mut impl Write, source: &SourceLine) -> fmt::Result {
     write!(f, "\" source_line={}}}", source.line())
 }
 
-/// Returns the integer in a field, or 0 if there is none.
+/// Returns the integer in the field `key`, or 0 if there is none, which is also the default value
+/// in protos.
 fn number(fields: &str, key: &str) -> i32 {
     field(fields, key).and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
-/// Returns the value of a field in `{key=value key="value"}`, or `None` if there is no such field.
-/// Strings may contain any character.
+/// Returns the value of the field `key` in a text such as `{key=value key="value"}`, or `None` if
+/// there is no such field. A string is returned with its quotes, and may contain any character.
 fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     let mut rest = fields.trim_start_matches('{');
     loop {
@@ -71,8 +74,8 @@ fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// Returns the length of the text before the closing quote of a string, in bytes. Returns `None` if
-/// there is no closing quote.
+/// Returns the number of bytes before the closing quote of a string whose opening quote was
+/// consumed. Returns `None` if there is no closing quote.
 fn string_length(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.bytes().position(|byte| {
@@ -82,8 +85,8 @@ fn string_length(text: &str) -> Option<usize> {
     })
 }
 
-/// Decodes a string that still has its quotes. After a backslash follows a quote, another
-/// backslash, the letter of a control character such as `\n`, or the three octal digits of a byte.
+/// Decodes a string that still has its quotes. A backslash is followed by a quote, another
+/// backslash, the letter of a control character such as `n`, or the three octal digits of a byte.
 fn unescaped(quoted: &str) -> String {
     let mut rest = quoted.trim_matches('"').as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());

@@ -1,9 +1,10 @@
-//! Infers the shapes of instructions if the text declares none, by the rules of XLA's
+//! Infers the shapes of instructions for which the text declares none, by the rules of XLA's
 //! `shape_inference.cc`.
 //!
-//! There are two groups of opcodes. The compiler supports the first one; the rules for these are in
-//! `infer`, which serves all readers. The rules here are for the other opcodes, such as `dot`. The
-//! compiler does not support them, but the memory report needs the shapes of their results.
+//! The rules for the opcodes that the compiler supports are in `infer`, because all readers use
+//! them. The rules here are for the other opcodes, such as `dot`. They are needed because later
+//! instructions and the memory report depend on the shape, even if the compiler does not support
+//! the opcode.
 
 use super::{attributes, cursor::Cursor, written::WrittenAttribute};
 use crate::{
@@ -18,20 +19,24 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// An instruction for which the text declares no shape: everything from which its shape can be
+/// An instruction for which the text declares no shape, with everything from which its shape can be
 /// inferred.
 pub(super) struct Undeclared<'a, 'b> {
-    /// The fields of the instruction that affect data movement.
+    /// The fields that the instruction's attributes set, as far as stridec needs them.
     pub(super) proto: &'b proto::HloInstructionProto,
     pub(super) operands: &'b [&'b Shape],
     /// The called computations, as indices into the module's computations.
     pub(super) called: &'b [usize],
     pub(super) callees: &'b dyn Callees,
+    /// All attributes as text, because `proto` lacks those of opcodes that the compiler does not
+    /// support.
     pub(super) attributes: &'b [WrittenAttribute<'a>],
+    /// A cursor over the whole text, to which the positions of attributes refer.
     pub(super) cursor: &'b Cursor<'a>,
 }
 
-/// The window of a convolution or a `reduce-window` along one dimension.
+/// The window of a convolution or a `reduce-window` along one dimension, with the fields of XLA's
+/// `WindowDimension`. `low` and `high` are the padding of the array at its two ends.
 struct WindowStep {
     size: i64,
     stride: i64,
@@ -109,8 +114,8 @@ impl Undeclared<'_, '_> {
         self.with_operand_layout(&opcode, shape)
     }
 
-    /// Returns `shape` with the layout that XLA gives it. If XLA infers a shape by changing a copy
-    /// of an operand's shape, the layout of this operand remains.
+    /// Returns `shape` with the layout that XLA's parser gives it. XLA infers some shapes by
+    /// changing a copy of an operand's shape, so they keep the layout of this operand.
     fn with_operand_layout(&self, opcode: &Opcode, shape: Shape) -> Result<Shape> {
         match opcode {
             Opcode::Unary(_)
@@ -120,7 +125,8 @@ impl Undeclared<'_, '_> {
             | Opcode::Real
             | Opcode::Imag
             | Opcode::Reverse { .. } => with_layout_of(self.operand(0)?, &shape),
-            // XLA gives the result the layout of the predicate, but the element size of the values.
+            // As in XLA, the result has the layout of the predicate, but the element size of the
+            // values.
             Opcode::Select if self.operand(0)?.rank() > 0 => {
                 let Some(layout) = self.operand(0)?.layout() else { return Ok(shape) };
                 let values = self.operand(1)?.layout();
@@ -137,8 +143,8 @@ impl Undeclared<'_, '_> {
                 let parts = parts.map(|(operand, part)| with_layout_of(operand, part));
                 Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
             }
-            // Permute the layout as well, so that no element moves in memory, as in XLA's
-            // `PermuteDimensions`.
+            // XLA's `PermuteDimensions` also permutes the layout, so that no element moves in
+            // memory.
             Opcode::Transpose { dimensions } => {
                 let Some(layout) = self.operand(0)?.layout() else { return Ok(shape) };
                 let of = |old: &usize| dimensions.iter().position(|dimension| dimension == old);
@@ -149,9 +155,10 @@ impl Undeclared<'_, '_> {
         }
     }
 
-    /// Returns the shape with which XLA's parser replaces the declared shape of a transfer between
-    /// devices: a tuple that also has `u32[]` contexts and tokens. Returns `None` for other
-    /// opcodes, and if a part of the shape is missing.
+    /// Returns the shape with which XLA's parser replaces the declared shape of an instruction that
+    /// transfers data between devices or to and from the host: the shape of the data, together with
+    /// a `u32[]` context and a token if the opcode returns them. Returns `None` for any other
+    /// opcode, or if a part of the shape is missing.
     pub(super) fn transferred(&self, declared: &Shape) -> Option<Shape> {
         let data = |shape: &Shape| shape.tuple_shapes().first().cloned();
         let context = || Shape::new(ElementType::U32, [], None).ok();
@@ -168,7 +175,8 @@ impl Undeclared<'_, '_> {
         }
     }
 
-    /// Returns the error for an instruction whose shape cannot be inferred.
+    /// Returns the error for an instruction whose shape cannot be inferred, so that the text must
+    /// declare it.
     pub(super) fn missing() -> InstructionError {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
         InstructionError::Missing { field: FieldPath::new("shape"), accepted }
@@ -182,7 +190,8 @@ impl Undeclared<'_, '_> {
         })
     }
 
-    /// Returns the shapes of a called computation.
+    /// Returns the signature of a called computation, by its position in the list of called
+    /// computations.
     fn callee(&self, number: usize) -> Result<Signature<'_>> {
         let callee = self.called.get(number);
         callee.and_then(|&callee| self.callees.signature(callee)).ok_or_else(Self::missing)
@@ -199,34 +208,35 @@ impl Undeclared<'_, '_> {
         Some(self.cursor.over(attribute.start, attribute.value))
     }
 
-    /// Returns the text of an attribute's value.
+    /// Returns the value of an attribute as text, or `None` if there is no such attribute.
     fn value(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|it| it.name == name).map(|attribute| attribute.value)
     }
 
-    /// Returns the integers in an attribute; an empty list if there is no such attribute.
+    /// Returns the integers in an attribute. The list is empty if there is no such attribute,
+    /// because XLA omits empty lists.
     fn numbers(&self, name: &str) -> Vec<usize> {
         let read = |mut cursor: Cursor<'_>| attributes::numbers(&mut cursor).ok();
         let numbers = self.attribute(name).and_then(read).unwrap_or_default();
         numbers.into_iter().map(|n| usize::try_from(n).unwrap_or(usize::MAX)).collect()
     }
 
-    /// Returns the integer in an attribute, or an error if there is none.
+    /// Returns the integer in an attribute, or an error if there is no such attribute.
     fn number(&self, name: &str) -> Result<i64> {
         let number = self.attribute(name).and_then(|mut cursor| cursor.number("a number").ok());
         number.ok_or_else(Self::missing)
     }
 
-    /// Returns the shape of the operand with the wider element type. If both types have the same
-    /// width, returns the shape of operand `first`.
+    /// Returns the shape of the operand with the wider element type, which is the type of a result
+    /// that mixes types. If both types have the same width, returns the shape of operand `first`.
     fn wider(&self, first: usize, second: usize) -> Result<&Shape> {
         let (first, second) = (self.operand(first)?, self.operand(second)?);
         let bits = |shape: &Shape| shape.element_type().bits().unwrap_or(0);
         Ok(if bits(second) > bits(first) { second } else { first })
     }
 
-    /// Infers the shape of a `set-dimension-size`, which sets an extent at run time. The extent of
-    /// the operand becomes a bound.
+    /// Infers the shape of a `set-dimension-size`, which makes an extent dynamic: its value is an
+    /// operand. The extent of the operand becomes the bound.
     fn set_dimension_size(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let mut dimensions = shape.dimensions().to_vec();
@@ -238,16 +248,16 @@ impl Undeclared<'_, '_> {
         Ok(Shape::array(shape.element_type(), dimensions, shape.layout().cloned())?)
     }
 
-    /// Infers the shape of a broadcast whose attribute `dimensions` has the extents of new,
-    /// outermost dimensions.
+    /// Infers the shape of a broadcast. Without a declared shape, XLA's parser reads the attribute
+    /// `dimensions` as the extents of new, outermost dimensions.
     fn broadcast(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let sizes = self.numbers("dimensions").into_iter().map(|n| Dimension::Fixed(n as u64));
         Self::array(shape.element_type(), sizes.chain(shape.dimensions().iter().copied()).collect())
     }
 
-    /// Returns true if the instruction reduces several arrays, or if its computation returns a
-    /// tuple.
+    /// Returns true if the instruction reduces several arrays at once, or if its computation
+    /// returns a tuple. The rules of `infer` do not cover this.
     fn is_variadic_reduce(&self) -> bool {
         self.operands.len() != 2 || self.callee(0).is_ok_and(|callee| !callee.result.is_array())
     }
@@ -260,9 +270,10 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
     }
 
-    /// Infers the shape of a scan, which calls a computation for each index along a dimension. Some
-    /// results of the computation are carries, which the next call receives. The others are
-    /// collected, so they get the scanned dimension.
+    /// Infers the shape of a scan, which calls a computation for each index along a dimension, in
+    /// order. The last `num_carries` results of the computation are carries, which the next call
+    /// receives; the scan returns their last values. The results of all calls are collected for the
+    /// others, so they get the scanned dimension.
     fn scan(&self) -> Result<Shape> {
         let along = self.numbers("dimensions").first().copied().unwrap_or(usize::MAX);
         let carries = usize::try_from(self.number("num_carries")?).unwrap_or(usize::MAX);
@@ -284,7 +295,8 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
     }
 
-    /// Infers the shape of a top-k: a tuple of the greatest values and of their indices.
+    /// Infers the shape of a top-k: a tuple of the `k` values that it selects along the last
+    /// dimension, and of their indices.
     fn topk(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let k = u64::try_from(self.number("k")?).map_err(|_| Self::missing())?;
@@ -295,7 +307,8 @@ impl Undeclared<'_, '_> {
     }
 
     /// Infers the shape of a Fourier transform. A transform from real to complex numbers, or back,
-    /// also changes the extent of one dimension, because about half the complex numbers suffice.
+    /// also changes the extent of the last dimension, because the spectrum of real numbers is
+    /// symmetric and only about half of it is stored.
     fn fft(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let length = self.numbers("fft_length").last().copied().ok_or_else(Self::missing)?;
@@ -315,8 +328,9 @@ impl Undeclared<'_, '_> {
         Ok(Shape::array(element_type, dimensions, shape.layout().cloned())?)
     }
 
-    /// Infers the shape of a matrix product of the operands `left` and `right`. `groups` are
-    /// additional dimensions at the front of the result.
+    /// Infers the shape of the matrix product of the operands `left` and `right`: the batch
+    /// dimensions, then the other dimensions of the left operand, and then those of the right one.
+    /// `groups` are additional dimensions at the front.
     fn dot(&self, left: usize, right: usize, groups: &[Dimension]) -> Result<Shape> {
         let wider = self.wider(left, right)?;
         let (left, right) = (self.operand(left)?, self.operand(right)?);
@@ -336,9 +350,9 @@ impl Undeclared<'_, '_> {
         Self::array(wider.element_type(), dimensions)
     }
 
-    /// Infers the shape of a matrix product whose rows, columns or contracted elements form groups
-    /// of different sizes. If the groups divide a contracting dimension, the result has an
-    /// additional dimension for the groups.
+    /// Infers the shape of a ragged dot: a matrix product whose rows, columns or contracted
+    /// elements form groups of different sizes. If the groups divide a contracting dimension, there
+    /// is a product for each group, and the result gets a dimension for the groups.
     fn ragged_dot(&self) -> Result<Shape> {
         let ragged = self.numbers("lhs_ragged_dims");
         let contracting = self.numbers("lhs_contracting_dims");
@@ -348,8 +362,10 @@ impl Undeclared<'_, '_> {
         self.dot(0, 1, &groups)
     }
 
-    /// Infers the shape of a convolution from its window, and from the labels of dimensions in
-    /// `dim_labels`.
+    /// Infers the shape of a convolution from its window and from the attribute `dim_labels`, such
+    /// as `b01f_01io->b01f`. It has a letter or digit for each dimension of the input, the kernel
+    /// and the output: `b` for the batch, `f` for the features, `i` and `o` for the features of the
+    /// input and the output, and a digit for each spatial dimension.
     fn convolution(&self) -> Result<Shape> {
         let (left, right) = (self.operand(0)?, self.operand(1)?);
         let labels = self.value("dim_labels").ok_or_else(Self::missing)?;
@@ -375,8 +391,8 @@ impl Undeclared<'_, '_> {
         Self::array(self.wider(0, 1)?.element_type(), dimensions.ok_or_else(Self::missing)?)
     }
 
-    /// Parses the attribute `window`, such as `{size=3x3 stride=2x2 pad=0_1x0_1}`. Returns an entry
-    /// for each dimension.
+    /// Parses the attribute `window`, such as `{size=3x3 stride=2x2 pad=0_1x0_1}`, and returns an
+    /// entry for each dimension. An omitted stride or dilation is 1, and an omitted padding is 0.
     fn window(&self) -> Result<Vec<WindowStep>> {
         let value = self.value("window").unwrap_or("{}");
         let fields = value.trim_matches(['{', '}']).split([' ', ',', '\n']);
@@ -403,7 +419,8 @@ impl Undeclared<'_, '_> {
         Ok(sizes.iter().enumerate().map(dimension).collect())
     }
 
-    /// Returns the number of places that a window can take along each dimension.
+    /// Returns the number of positions that a window can take along each dimension, which are the
+    /// extents of the result.
     fn windowed(extents: &[Dimension], window: &[WindowStep]) -> Result<Vec<Dimension>> {
         if extents.len() != window.len() {
             return Err(Self::missing());
@@ -422,8 +439,8 @@ impl Undeclared<'_, '_> {
         dimensions.collect::<Option<Vec<_>>>().ok_or_else(Self::missing)
     }
 
-    /// Infers the shape of a batch normalization: a tuple of the array and of two vectors with an
-    /// entry for each feature.
+    /// Infers the shape of a batch normalization for training, or of its gradient: a tuple of the
+    /// array, and of two vectors with an entry for each feature.
     fn batch_norm(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let feature = usize::try_from(self.number("feature_index")?).unwrap_or(usize::MAX);
@@ -433,8 +450,8 @@ impl Undeclared<'_, '_> {
     }
 }
 
-/// Applies the function `of` to an extent or to the bound of an extent. Returns `None` if the
-/// result is not a valid extent.
+/// Applies the function `of` to an extent, or to the bound if the extent is bounded. An unknown
+/// extent stays unknown. Returns `None` if the result is not a valid extent.
 fn mapped(extent: Dimension, of: impl FnOnce(i64) -> Option<i64>) -> Option<Dimension> {
     let apply = |n: u64| u64::try_from(of(i64::try_from(n).ok()?)?).ok();
     Some(match extent {
@@ -444,7 +461,8 @@ fn mapped(extent: Dimension, of: impl FnOnce(i64) -> Option<i64>) -> Option<Dime
     })
 }
 
-/// Returns the type of the two parts of a complex number. Returns any other type unchanged.
+/// Returns the type of the real and imaginary parts of a complex type. Returns any other type
+/// unchanged.
 fn component(element_type: ElementType) -> ElementType {
     match element_type {
         ElementType::C64 => ElementType::F32,
@@ -453,7 +471,8 @@ fn component(element_type: ElementType) -> ElementType {
     }
 }
 
-/// Returns `shape` with the layout of `of`, which has the same extents.
+/// Returns `shape` with the layout of `of`, which has the same extents. If the element types
+/// differ, the size of elements in the layout is not copied.
 fn with_layout_of(of: &Shape, shape: &Shape) -> Result<Shape> {
     let Some(layout) = of.layout().cloned() else { return Ok(shape.clone()) };
     let is_same = of.element_type() == shape.element_type();

@@ -1,14 +1,16 @@
-//! Parses and prints the numbers in constants as XLA does, such as `-1.5`, `inf` and `nan(0x1)`.
+//! Parses and prints the numbers in constants as XLA does, such as `-1.5`, `inf` and `nan(0x1)`. A
+//! number is represented by its bits, in a `u128`, because that has room for every element type.
 
 use std::fmt::{self, Display, Formatter};
 
 use crate::shape::ElementType;
 
-/// Parses a value of a type, and returns its bits. Returns `None` if the text is not a value of the
-/// type.
+/// Parses a value of an element type that is not complex, and returns its bits. Returns `None` if
+/// the text is not such a value, or if the value is out of range.
 ///
-/// - An integer is decimal and must be in the range of the type.
-/// - A float is a decimal number, `inf` or `nan`. A NaN may have a payload, as in `nan(0x1)`.
+/// - An integer is decimal.
+/// - A float is a decimal number, `inf` or `nan`. A NaN may have a payload, as in `nan(0x1)`, which
+///   sets its lower bits.
 /// - A `pred` is `true`, `false`, `0` or `1`.
 pub(in crate::hlo) fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if element_type == ElementType::Pred {
@@ -49,7 +51,7 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
             element_type.nan_bits(negative, u64::from_str_radix(payload, 16).ok()?)
         }
         _ => {
-            // Rust also accepts `infinity` and `NaN`, but XLA does not.
+            // Rust's parser also accepts `infinity` and `NaN`, but XLA does not.
             let is_decimal = magnitude.starts_with(|c: char| c.is_ascii_digit() || c == '.');
             let number = is_decimal.then(|| magnitude.parse::<f64>().ok()).flatten()?;
             let bits = element_type.float_bits(sign(number))?;
@@ -59,7 +61,7 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
     }
 }
 
-/// A number that is printed in the form that [`bits`] parses. It has any type that is not complex.
+/// A number of any type that is not complex. It is printed in the form that [`bits`] parses.
 pub(super) struct PrintedScalar {
     pub(super) element_type: ElementType,
     pub(super) bits: u128,

@@ -1,4 +1,4 @@
-//! Instructions and attributes in the form of the text, before they are checked.
+//! Defines instructions and attributes as they are in a text, before they are checked.
 
 use std::sync::Arc;
 
@@ -8,12 +8,15 @@ use crate::{
     shape::Shape,
 };
 
-/// An instruction of a text before it is checked. The names of operands and computations have been
-/// replaced by indices.
+/// An instruction of a text, before its opcode and attributes are checked. The names of operands
+/// and computations are already replaced by indices.
 pub(in crate::hlo) struct WrittenInstruction {
     pub(in crate::hlo) name: String,
+    /// The declared shape, or the inferred one if the text declares none.
     pub(in crate::hlo) shape: Arc<Shape>,
+    /// The opcode and the attributes. Other fields of the message are not set.
     pub(in crate::hlo) proto: proto::HloInstructionProto,
+    /// The value of a constant, or `None` if the text omits it or the target does not need it.
     pub(in crate::hlo) literal: Option<Literal>,
     /// The operands, as indices of instructions in the computation.
     pub(in crate::hlo) operands: Vec<usize>,
@@ -36,11 +39,12 @@ pub(super) struct WrittenAttribute<'a> {
     /// The position of the value in the whole text.
     pub(super) start: usize,
     pub(super) value: &'a str,
-    /// The computations that the value names or contains, as indices.
+    /// The computations that the value names or contains, as indices into the module's
+    /// computations.
     pub(super) callees: Vec<usize>,
 }
 
-/// Returns true if the value of the attribute with this name can contain computations.
+/// Returns true if the value of the attribute with this name names computations, or contains them.
 pub(super) fn has_callees(attribute: &str) -> bool {
     const CALLS: [&str; 11] = [
         "to_apply",
@@ -58,19 +62,23 @@ pub(super) fn has_callees(attribute: &str) -> bool {
     CALLS.contains(&attribute)
 }
 
-/// An instruction of an asynchronous operation whose name contains the wrapped opcode, such as
-/// `slice-start` and `slice-done`. XLA expands this short form.
+/// A part of an asynchronous operation in XLA's short form. Its opcode is named after the opcode
+/// that runs asynchronously, which is called the *wrapped* opcode: `slice-start`, `slice-update`
+/// and `slice-done` wrap a `slice`. In the long form, `async-start` calls a computation that
+/// contains only the wrapped opcode. XLA expands the short form to the long one, and so does the
+/// parser.
 #[derive(Clone, Copy)]
 pub(super) enum AsyncPart<'a> {
-    /// The start of the operation, with the wrapped opcode.
+    /// The start of the operation, with the name of the wrapped opcode.
     Start(&'a str),
     Update,
     Done,
 }
 
 impl<'a> AsyncPart<'a> {
-    /// Splits an opcode's name, such as `slice-start`. Returns `None` if it does not have this
-    /// form, and also if XLA has an opcode with this name, such as `copy-start`.
+    /// Recognizes a part by the name of its opcode, such as `slice-start`. Returns `None` if the
+    /// name does not have this form, and also if it is an opcode of its own in XLA, such as
+    /// `copy-start`.
     pub(super) fn of(opcode: &'a str) -> Option<Self> {
         if OPCODES.contains(&opcode) {
             return None;
@@ -84,7 +92,7 @@ impl<'a> AsyncPart<'a> {
         update.map(|_| Self::Update).or(done.map(|_| Self::Done))
     }
 
-    /// Returns the opcode that XLA gives this instruction after the expansion.
+    /// Returns the name of the opcode in the long form.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Start(_) => "async-start",
