@@ -10,7 +10,9 @@ use smallvec::SmallVec;
 use super::{
     box_copy::{each_tile, each_tile_before},
     micro::transpose,
-    packed::{move_units, pack, put, spread, spread_past, take, turn_units, unit},
+    packed::{
+        WORD_BYTES, move_units, pack, put, put_lines, spread, spread_past, take, turn_units, unit,
+    },
     pieces::{Destination as _, DestinationSlices},
     plan::TilePlan,
     simd::Simd,
@@ -19,12 +21,18 @@ use super::{
 };
 use crate::nest::CopyNest;
 
-/// The number of contiguous units that are unpacked at a time.
+/// The number of units that are unpacked or packed at a time.
 const RUN: usize = 1 << 12;
 
 /// The shortest run that is copied on its own, in bits. Starting a run takes 13 ns, so shorter ones
 /// are unpacked to bytes, many at a time.
 const LONG_RUN: usize = 1 << 9;
+
+/// The longest line, in bytes, that is joined to the next one through a word of bits. Each word
+/// waits for the one before it, so longer lines are shifted on their own, many words at a time. A
+/// smaller number shifts more lines on their own, which takes 10 ns for each: lines of 17 bytes of
+/// `u1[129,116337]` take 1.5 times as long.
+const SHORT_LINE: usize = 32;
 
 /// A copy of units that are smaller than a byte or change their width.
 #[derive(Clone, Copy, Debug)]
@@ -196,7 +204,6 @@ impl Bits {
             return self.bytes_of_matrix(source, destination, tile, room);
         }
         let (groups, width) = (rows.div_ceil(per), columns.div_ceil(per));
-        let joined = is_joined(tile) && rows.is_multiple_of(per);
         // Leave an additional cache line between the lines of the buffer, because long lines would
         // otherwise all map to one set of the cache.
         let pitch = match width {
@@ -216,44 +223,48 @@ impl Bits {
             }
         }
         turn_units(&mut room.spread, (pitch, width), bits);
-        if joined && self.dst == bits {
-            // List the rows in the order in which they follow each other in the destination.
-            let reads: SmallVec<[isize; 512]> = (0..per)
-                .flat_map(|number| (0..groups).map(move |group| group * per + number))
-                .map(|line| (line * pitch).cast_signed())
-                .collect();
-            room.turned.resize(width * rows, 0);
-            transpose_bytes((&room.spread, &reads), width, (&mut room.turned, reads.len()));
+        // List the lines in the order of the columns that their bytes become, so that the columns
+        // of one byte follow each other.
+        let reads: SmallVec<[isize; 512]> = (0..per)
+            .flat_map(|number| (0..groups).map(move |group| group * per + number))
+            .map(|line| (line * pitch).cast_signed())
+            .collect();
+        let joined = is_joined(tile);
+        let apart = if joined { reads.len() } else { pitch_of(reads.len()) };
+        room.turned.resize(width * apart + WORD_BYTES, 0);
+        transpose_bytes((&room.spread, &reads), width, (&mut room.turned, apart));
+        if joined {
             let (slice, to) = destination.place(tile.to + tile.columns.1[0]);
-            return put(&room.turned, columns * rows, slice, to, bits);
+            let (units, whole) = (columns * rows, rows.is_multiple_of(per));
+            if whole && self.dst == bits {
+                return put(&room.turned, units, slice, to, bits);
+            }
+            if whole && self.dst == 8 && stream.is_none() {
+                return self.unpack(&room.turned, 0, &mut slice[to..to + units]);
+            }
+            if self.dst == bits && groups <= SHORT_LINE {
+                return put_lines((&room.turned, groups), (columns, rows), (slice, to), bits);
+            }
         }
-        for number in 0..per.min(columns) {
-            let lines = (columns - number).div_ceil(per);
-            let reads: SmallVec<[isize; 512]> =
-                (0..groups).map(|group| ((group * per + number) * pitch).cast_signed()).collect();
-            let apart = pitch_of(groups);
-            room.turned.resize(lines * apart, 0);
-            transpose_bytes((&room.spread, &reads), lines, (&mut room.turned, apart));
-            let writes = tile.columns.1.iter().skip(number).step_by(per);
-            for (line, write) in room.turned.chunks_exact(apart).zip(writes) {
-                let line = &line[..groups];
-                let (slice, to) = destination.place(tile.to + write);
-                if self.dst == bits {
-                    put(line, rows, slice, to, bits);
-                    continue;
+        let lines =
+            room.turned.chunks_exact(apart).flat_map(|lines| lines.chunks_exact(groups).take(per));
+        for (line, write) in lines.zip(tile.columns.1) {
+            let (slice, to) = destination.place(tile.to + write);
+            if self.dst == bits {
+                put(line, rows, slice, to, bits);
+                continue;
+            }
+            if self.dst == 8 && stream.is_none() {
+                self.unpack(line, 0, &mut slice[to..to + rows]);
+                continue;
+            }
+            room.bytes.resize(rows, 0);
+            self.unpack(line, 0, &mut room.bytes);
+            match stream {
+                Some(stream) if self.dst == 8 => {
+                    stream.copy(&mut slice[to..to + rows], &room.bytes);
                 }
-                if self.dst == 8 && stream.is_none() {
-                    self.unpack(line, 0, &mut slice[to..to + rows]);
-                    continue;
-                }
-                room.bytes.resize(rows, 0);
-                self.unpack(line, 0, &mut room.bytes);
-                match stream {
-                    Some(stream) if self.dst == 8 => {
-                        stream.copy(&mut slice[to..to + rows], &room.bytes);
-                    }
-                    _ => pack(&room.bytes, slice, to, self.dst),
-                }
+                _ => pack(&room.bytes, slice, to, self.dst),
             }
         }
     }
@@ -267,8 +278,9 @@ impl Bits {
         room: &mut UnpackBuffer,
     ) {
         let rows = tile.rows.0.len();
-        for (part, writes) in tile.columns.1.chunks(LINE).enumerate() {
-            let first = tile.from + (part * LINE).cast_signed();
+        let part_columns = (RUN / rows).max(LINE);
+        for (part, writes) in tile.columns.1.chunks(part_columns).enumerate() {
+            let first = tile.from + (part * part_columns).cast_signed();
             let reads: SmallVec<[isize; 512]> = tile.rows.0.iter().map(|row| first + row).collect();
             let joined = is_joined(tile);
             let apart = if joined { rows } else { pitch_of(rows) };

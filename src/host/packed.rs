@@ -12,6 +12,9 @@ const LITTLE: bool = cfg!(target_endian = "little");
 /// units before them. Fewer units are unpacked faster through words that begin inside bytes.
 const LONG_PIECE: usize = 64;
 
+/// The bytes of a word in which bits are shifted.
+pub(super) const WORD_BYTES: usize = 8;
+
 /// Unpacks units of `BITS` bits (`PER` in a byte), beginning with unit `first`. Writes one unit to
 /// each byte of `out`.
 pub(super) fn spread<const BITS: usize, const PER: usize>(
@@ -24,8 +27,7 @@ pub(super) fn spread<const BITS: usize, const PER: usize>(
     let (whole, after) = out.as_chunks_mut::<8>();
     let (start, last) = (first + head, first + head + whole.len() * 8);
     let rest = &source[start / PER..];
-    // 16 bytes at a time.
-    let done = if LITTLE { spread_registers::<BITS, PER>(rest, whole) } else { 0 };
+    let done = if LITTLE { spread_widest::<BITS, PER>(rest, whole) } else { 0 };
     let packed = rest[done * BITS..].as_chunks::<BITS>().0;
     for (units, packed) in whole[done..].iter_mut().zip(packed) {
         let mut word = [0; 8];
@@ -72,8 +74,38 @@ fn spread_word<const BITS: usize>(word: u64) -> u64 {
     })
 }
 
-/// Unpacks as many units as fill whole registers. Returns the number of groups of eight units that
-/// were unpacked.
+/// Unpacks as many units as fill whole registers, with the widest registers of this processor.
+/// Returns the number of groups of eight units that were unpacked.
+fn spread_widest<const BITS: usize, const PER: usize>(
+    source: &[u8],
+    units: &mut [[u8; 8]],
+) -> usize {
+    if units.len() < 2 * PER {
+        return 0;
+    }
+    match Simd::here().map_or(0, |simd| simd.spread::<BITS>(source, units)) {
+        0 => spread_registers::<BITS, PER>(source, units),
+        count => count,
+    }
+}
+
+/// Packs the low bits of as many bytes as fill whole registers, with the widest registers of this
+/// processor. Returns the number of groups of eight units that were packed.
+fn gather_widest<const BITS: usize, const PER: usize>(
+    units: &[[u8; 8]],
+    packed: &mut [u8],
+) -> usize {
+    if units.len() < 2 * PER {
+        return 0;
+    }
+    match Simd::here().map_or(0, |simd| simd.pack::<BITS>(units, packed)) {
+        0 => gather_registers::<BITS, PER>(units, packed),
+        count => count,
+    }
+}
+
+/// Unpacks as many units as fill whole registers of 16 bytes. Returns the number of groups of eight
+/// units that were unpacked.
 fn spread_registers<const BITS: usize, const PER: usize>(
     source: &[u8],
     units: &mut [[u8; 8]],
@@ -110,8 +142,8 @@ fn halves(packed: u8x16, shift: u32) -> [u8x16; 2] {
     [u8x16::unpack_low(even, odd), u8x16::unpack_high(even, odd)]
 }
 
-/// Packs the low bits of as many bytes as fill whole registers. Returns the number of groups of
-/// eight units that were packed.
+/// Packs the low bits of as many bytes as fill whole registers of 16 bytes. Returns the number of
+/// groups of eight units that were packed.
 fn gather_registers<const BITS: usize, const PER: usize>(
     units: &[[u8; 8]],
     packed: &mut [u8],
@@ -179,7 +211,7 @@ fn gather<const BITS: usize, const PER: usize>(
         units.iter().enumerate().for_each(|(n, &value)| put(first + n, value));
     }
     let destination = &mut destination[start / PER..];
-    let done = if LITTLE { gather_registers::<BITS, PER>(whole, destination) } else { 0 };
+    let done = if LITTLE { gather_widest::<BITS, PER>(whole, destination) } else { 0 };
     let packed = destination[done * BITS..].as_chunks_mut::<BITS>().0;
     for (packed, units) in packed.iter_mut().zip(&whole[done..]) {
         let units = u64::from_le_bytes(*units) & lanes(8, BITS);
@@ -223,9 +255,17 @@ pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
         let low = u64::from_le_bytes(*low) >> shift;
         *to = (low | u64::from(high[7]) << (64 - shift)).to_le_bytes();
     }
-    let done = most.len() / 8 * 8;
-    for ((to, low), high) in most[done..].iter_mut().zip(&source[done..]).zip(&after[done..]) {
-        *to = low >> shift | high << (8 - shift);
+    // The last group may overlap the one before it.
+    let end = most.len();
+    if let (Some(to), Some(low), Some(high)) =
+        (most.last_chunk_mut(), source[..end].last_chunk(), after[..end].last_chunk::<8>())
+    {
+        let low = u64::from_le_bytes(*low) >> shift;
+        *to = (low | u64::from(high[7]) << (64 - shift)).to_le_bytes();
+    } else {
+        for ((to, low), high) in most.iter_mut().zip(source).zip(after) {
+            *to = low >> shift | high << (8 - shift);
+        }
     }
     for (to, low) in last.iter_mut().zip(&source[after.len().min(length)..]) {
         *to = low >> shift;
@@ -256,10 +296,17 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
             let before = u64::from(before[0] >> (8 - shift));
             *to = (before | u64::from_le_bytes(*after) << shift).to_le_bytes();
         }
-        let done = inside / 8 * 8;
-        let pairs = line_before[done..].iter().zip(&line_after[done..]);
-        for (to, (before, after)) in middle[done..].iter_mut().zip(pairs) {
-            *to = before >> (8 - shift) | after << shift;
+        // The last group may overlap the one before it.
+        if let (Some(to), Some(before), Some(after)) =
+            (middle.last_chunk_mut(), line_before.last_chunk::<8>(), line_after.last_chunk())
+        {
+            let before = u64::from(before[0] >> (8 - shift));
+            *to = (before | u64::from_le_bytes(*after) << shift).to_le_bytes();
+        } else {
+            let pairs = line_before.iter().zip(line_after);
+            for (to, (before, after)) in middle.iter_mut().zip(pairs) {
+                *to = before >> (8 - shift) | after << shift;
+            }
         }
         if inside < last {
             image[last] = line[last - 1] >> (8 - shift);
@@ -271,6 +318,51 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
     } else {
         image[0] = image[0] & from | kept_first;
         image[last] = image[last] & until | kept_last;
+    }
+}
+
+/// Copies the first `count` units of each of `lines` lines, which are `pitch` bytes apart, to
+/// consecutive units of an image, beginning with unit `first`. All other units of the image keep
+/// their values. After the last line, `image_lines` must have [`WORD_BYTES`] more bytes.
+pub(super) fn put_lines(
+    (image_lines, pitch): (&[u8], usize),
+    (lines, count): (usize, usize),
+    (image, first): (&mut [u8], usize),
+    bits: u32,
+) {
+    let (start, length) = (first * bits as usize, count * bits as usize);
+    let end = start + lines * length;
+    let image = &mut image[start / 8..end.div_ceil(8)];
+    let Some(&last) = image.last() else { return };
+    let (whole, rest) = (length / 64, length % 64);
+    // The low `held` bits of `word` are those that follow the bytes that have been written.
+    let mut held = (start % 8) as u32;
+    let mut word = u64::from(image[0] & !(u8::MAX << held));
+    let mut written = 0;
+    for line in 0..lines {
+        let mut words = image_lines[line * pitch..].as_chunks().0.iter();
+        let words = words.by_ref().take(whole + 1).map(|word| u64::from_le_bytes(*word));
+        for (number, next) in words.enumerate() {
+            let (next, bits) = match number {
+                _ if number < whole => (next, 64),
+                _ => (next & !(u64::MAX << rest), rest as u32),
+            };
+            word |= next << held;
+            if held + bits < 64 {
+                held += bits;
+                continue;
+            }
+            image[written..written + WORD_BYTES].copy_from_slice(&word.to_le_bytes());
+            written += WORD_BYTES;
+            word = next.checked_shr(64 - held).unwrap_or(0);
+            held = held + bits - 64;
+        }
+    }
+    let rest = &mut image[written..];
+    rest.copy_from_slice(&word.to_le_bytes()[..rest.len()]);
+    // The bits after the end keep their values.
+    if let (Some(byte), 1..) = (rest.last_mut(), end % 8) {
+        *byte = *byte & !(u8::MAX << (end % 8)) | last & u8::MAX << (end % 8);
     }
 }
 
@@ -368,6 +460,27 @@ mod tests {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_joined() {
+        let lines = image(5);
+        for bits in [1, 2, 4] {
+            let per = 8 / bits as usize;
+            for (first, count) in
+                (0..9_usize).flat_map(|first| (0..70_usize).map(move |count| (first, count)))
+            {
+                let pitch = count.div_ceil(per) + first % 2;
+                let number = ((200 - WORD_BYTES) / pitch.max(1)).min(180 * per / count.max(1));
+                let mut expected = image(99);
+                for line in 0..number {
+                    put(&lines[line * pitch..], count, &mut expected, first + line * count, bits);
+                }
+                let mut joined = image(99);
+                put_lines((&lines, pitch), (number, count), (&mut joined, first), bits);
+                assert_eq!(joined, expected, "{bits} {first} {count}");
             }
         }
     }

@@ -97,7 +97,7 @@ const UNSAFE: [&str; 16] = [
     "src/host/simd/registers.rs",
     "src/host/simd/select.rs",
     "src/host/simd/transpose.rs",
-    "src/host/simd/turned.rs",
+    "src/host/simd/packed.rs",
     "src/host/simd/x86.rs",
     "src/host/stream.rs",
     "src/mpi/pending.rs",

@@ -4,7 +4,8 @@
 //! transposes matrices of small units into the columns of `columns`. It uses `lines` for whole
 //! cache lines, and `narrow` for few rows or columns. `joined` transposes into columns that are not
 //! aligned to cache lines. `select` fills rows with bytes from a few loads, and `registers` fills
-//! blocks with any bytes of several sources. `turned` exchanges units of less than a byte.
+//! blocks with any bytes of several sources. `packed` unpacks, packs and exchanges units of
+//! less than a byte.
 
 #[macro_use]
 mod registers;
@@ -21,8 +22,8 @@ mod loops;
 mod narrow;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod packed;
 mod set;
-mod turned;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
