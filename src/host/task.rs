@@ -579,15 +579,24 @@ impl Filling<'_, '_, '_> {
         let pattern = self.pattern(simd, unit, &block, &loops);
         if let Some(pattern) = pattern {
             let (cycles, bytes) = pattern.cost();
-            // A long block of many loads is not used as a pattern, because its cache lines would
-            // evict each other before the next block reads them.
-            if bytes <= LINE || !pattern.gathers() {
-                if cycles > bytes / 4 {
+            let many_loads = cycles > bytes / 4;
+            let suits = if bytes <= LINE || !pattern.gathers() {
+                if many_loads {
                     let (transposed, positions) = self.transposed(group);
                     if transposed == positions {
                         return None;
                     }
                 }
+                true
+            } else {
+                // The cache lines that a long block of many loads reads may evict each other before
+                // the next block reads them. Such a block is used as a pattern only if the boxes
+                // are copied row by row otherwise, with about as many loads.
+                let rows: usize = group.iter().map(|of| rows_inside(&of.walk_box, &inside)).sum();
+                let row_cycles = 2 * rows * bytes / parts_bytes(&block.0, unit);
+                cycles < row_cycles && self.transposed(group).0 == 0
+            };
+            if suits {
                 return Some(CopyStep::Pattern { pattern, places, to });
             }
         }
@@ -595,7 +604,7 @@ impl Filling<'_, '_, '_> {
         // start again at each step of the loop.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
         let steps = |axes: &[PlanAxis]| axes.iter().map(|axis| axis.extent).product::<usize>();
-        let bytes = block.0.iter().map(|part| steps(&part.axes) * unit).sum::<usize>();
+        let bytes = parts_bytes(&block.0, unit);
         if bytes > MOST_EXPANDED || bytes * steps(&loops) < LEAST_STAGED || loops.iter().any(leaves)
         {
             return None;
@@ -911,4 +920,18 @@ impl Filling<'_, '_, '_> {
         };
         Streams { start, ..self.streams }
     }
+}
+
+/// Returns the number of rows that a box has inside one block. `inside` is true for the axes of the
+/// block.
+fn rows_inside(walk_box: &WalkBox, inside: &[bool]) -> usize {
+    let extents: Extents = walk_box.extents().collect();
+    let outer = extents.iter().zip(inside).rev().skip(1);
+    outer.filter(|(_, inside)| **inside).map(|(extent, _)| extent).product()
+}
+
+/// Returns the length of a block, in bytes: the sum of the lengths of its parts.
+fn parts_bytes(parts: &[BlockPart], unit: usize) -> usize {
+    let steps = |axes: &[PlanAxis]| axes.iter().map(|axis| axis.extent).product::<usize>();
+    parts.iter().map(|part| steps(&part.axes) * unit).sum()
 }
