@@ -139,15 +139,14 @@ pub(crate) fn save(py: Python<'_>, path: &Bound<'_, PyAny>, drawn: &impl Drawn) 
     std::fs::write(&file, picture).map_err(|error| with_path(&error, path))
 }
 
-/// Returns Python's exception for a file that cannot be written. Unlike `PyO3`'s own, it
-/// has the path.
+/// Returns Python's exception for a file that cannot be written. Unlike `PyO3`'s own, it has the
+/// path.
 fn with_path(error: &std::io::Error, path: &Bound<'_, PyAny>) -> PyErr {
+    let text = error.to_string();
     let Some(number) = error.raw_os_error() else {
-        return PyOSError::new_err(format!("{}: {error}", shown(path)));
+        return PyOSError::new_err(format!("{}: {text}", shown(path)));
     };
-    let reason = path.py().import("os").and_then(|os| os.call_method1("strerror", (number,)));
-    match reason {
-        Ok(reason) => PyOSError::new_err((number, reason.unbind(), path.clone().unbind())),
-        Err(error) => error,
-    }
+    let reason = text.split(" (os error").next().unwrap_or_default().to_owned();
+    // The last argument is read on Windows only, whose numbers are others than those of `errno`.
+    PyOSError::new_err((number, reason, path.clone().unbind(), number))
 }
