@@ -147,6 +147,6 @@ fn with_path(error: &std::io::Error, path: &Bound<'_, PyAny>) -> PyErr {
         return PyOSError::new_err(format!("{}: {text}", shown(path)));
     };
     let reason = text.split(" (os error").next().unwrap_or_default().to_owned();
-    // The last argument is read on Windows only, whose numbers are others than those of `errno`.
+    // Python reads the last argument on Windows, where it computes `errno` from it.
     PyOSError::new_err((number, reason, path.clone().unbind(), number))
 }

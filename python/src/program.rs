@@ -44,7 +44,7 @@ use crate::{
 /// A call of the program, `program(x, y)`, takes the arguments of the function and returns its
 /// results. 64-bit numbers of numpy are read as the 32-bit ones of the function. A result is an
 /// array with the extents of the function's result. Its memory has the layout that the module
-/// declares, so it may be a view that is not contiguous unless `layouts="default"`. A program
+/// declares, so it may be a transposed view unless `layouts="default"`. A program
 /// without a function takes an array for each parameter, and returns an array or a tuple of them.
 /// Gradients are not followed.
 ///

@@ -78,9 +78,9 @@ impl MemoryReport {
 
     /// All instructions as dictionaries, the one with the most padding first. The orders of a
     /// single shape that `memory` gives tiles are the exception: the one with the fewest bytes
-    /// comes first. The keys are `name`, `computation`, `opcode`, `shape`, `bytes`, `unpadded_bytes`,
-    /// `has_buffer` and `cheapest`. For the first twenty, `cheapest` is a shape that takes fewer
-    /// bytes, or None.
+    /// comes first. The keys are `name`, `computation`, `opcode`, `shape`, `bytes`,
+    /// `unpadded_bytes`, `has_buffer` and `cheapest`. For the first twenty, `cheapest` is a shape
+    /// that takes fewer bytes, or None.
     #[getter]
     fn instructions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let instructions = self.measured.instructions.iter().enumerate();

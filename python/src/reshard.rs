@@ -363,7 +363,7 @@ impl ReshardPlan {
     }
 
     /// Returns the whole array whose shards in the sharding of the destination are given, in the
-    /// forms that `simulate` takes. Of equal shards, one is read.
+    /// forms that `simulate` takes. If several devices have a part, one of them is read.
     #[pyo3(signature = (arrays, /))]
     fn join<'py>(
         &self,
@@ -593,7 +593,7 @@ struct GivenShards<'py> {
 
 impl<'py> GivenShards<'py> {
     /// Returns the shards in the argument `arrays`. Those that are None are left out. The argument
-    /// is not read past the first shard that is not of `placement`. `way_out` is the end of the
+    /// is not read past the first shard of a device without a part. `way_out` is the end of the
     /// message for a whole array.
     fn of(
         arrays: &Bound<'py, PyAny>,

@@ -187,7 +187,7 @@ impl Shape {
         Ok(XlaShape::new(element_type, sizes, layout).map_err(raised)?.into())
     }
 
-    /// Returns what the shape describes, with the default layout if the layout is left out.
+    /// Returns the described shape, with the default layout if the layout is left out.
     fn with_default(&self) -> Described {
         let shape = self.xla().filter(|shape| shape.is_array() && shape.layout().is_none());
         let spelled = shape.and_then(|shape| {

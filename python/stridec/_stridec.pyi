@@ -643,7 +643,7 @@ class ReshardPlan:
         """
     def join(self, arrays: Mapping[int, _Array] | Sequence[_Array | None] | _Sharded, /) -> Any:
         """Returns the whole array whose shards in the sharding of the destination are given, in the
-        forms that `simulate` takes. Of equal shards, one is read.
+        forms that `simulate` takes. If several devices have a part, one of them is read.
         """
     def draw(self, columns: int = 80) -> str:
         """Returns a drawing of both shardings and of the bytes between devices, as text."""

@@ -87,7 +87,7 @@ def test_tiles_of_a_tpu_are_those_of_the_shape():
             image = stridec.relayout(x, to=order, dtype="bf16", tiles="tpu")
             assert same(image, stridec.relayout(x, to=shape)) and image.nbytes == shape.nbytes
             assert same(stridec.relayout(image, to="C", source=str(shape)), stridec.relayout(x, to="C", dtype="bf16"))
-        # The tiles are part of what a recent relayout is remembered by.
+        # A recent relayout without tiles is not mistaken for one with tiles.
         assert stridec.relayout(x, to="C").shape == extents != stridec.relayout(x, to="C", tiles="tpu").shape
     bytes_ = filled((4, 6), numpy.uint8)
     table = numpy.arange(256, dtype=numpy.float32)
