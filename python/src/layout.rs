@@ -6,13 +6,15 @@ use std::borrow::Cow;
 use pyo3::{intern, prelude::*, types::PyString};
 use stridec::{
     Tensor,
+    hlo::DefaultTiles,
     notation::{TensorForm, dml::minor_to_major_from_letters},
     shape::{Dimension, ElementType, Layout, Shape as XlaShape},
 };
 
 use crate::{
+    array::HostArray,
     errors::{at, invalid},
-    numbers::{numbers, shown},
+    numbers::{counted, numbers, shown},
     shape::{Described, Shape},
 };
 
@@ -74,6 +76,48 @@ pub(crate) fn layout(
     Ok(Some(made))
 }
 
+/// Returns the tiles that the argument `tiles` describes.
+pub(crate) fn default_tiles(given: Option<&Bound<'_, PyAny>>) -> PyResult<DefaultTiles> {
+    match given {
+        None => Ok(DefaultTiles::None),
+        Some(given) if text(given).is_some_and(|name| name == "tpu") => Ok(DefaultTiles::Tpu),
+        Some(given) => Err(invalid("tiles", "\"tpu\" or None", shown(given))),
+    }
+}
+
+/// Returns a shape with the given tiles. Returns an error if it has a layout that tiles cannot be
+/// added to.
+pub(crate) fn tiled(described: Described, tiles: DefaultTiles) -> PyResult<Described> {
+    if tiles == DefaultTiles::None {
+        return Ok(described);
+    }
+    let made = described.xla().map(|shape| Described::from(tiles.apply(shape)));
+    made.filter(|made| *made != described).ok_or_else(|| {
+        let expected = "None unless the shape is an array without tiles, padding and strides";
+        invalid("tiles", expected, format!("\"tpu\" for {described}"))
+    })
+}
+
+/// Returns the tensor whose memory is an array, if `given` is the name of a layout such as "NHWC".
+/// The dimensions of the array are those of the memory, the most major one first.
+pub(crate) fn named_memory(
+    given: &Bound<'_, PyAny>,
+    array: &HostArray,
+    argument: &str,
+) -> Option<PyResult<Tensor>> {
+    let name = text(given).map(Cow::into_owned).or_else(|| memory_format(given))?;
+    let layout = named(&name, array.sizes().len(), argument)?;
+    Some(layout.and_then(|layout| {
+        let mut sizes = vec![0; array.sizes().len()];
+        for (&dimension, &size) in layout.minor_to_major.iter().rev().zip(array.sizes()) {
+            sizes[dimension] = size;
+        }
+        let shape = XlaShape::new(array.element_type(), sizes, Some(layout));
+        let shape = shape.map_err(|error| at(argument, error))?;
+        Tensor::try_from(shape).map_err(|error| at(argument, error))
+    }))
+}
+
 /// Returns the layout that a name describes, or `None` if the text is no such name. A name is one
 /// of numpy's orders "C" and "F", a memory format of `PyTorch`, or the letters of the dimensions
 /// from major to minor, such as "NHWC".
@@ -81,7 +125,7 @@ fn named(text: &str, rank: usize, argument: &str) -> Option<PyResult<Layout>> {
     let last = |own: usize| {
         if rank != own {
             let expected = format!("an array of {own} dimensions for {text:?}");
-            return Err(invalid(argument, &expected, format!("{rank} dimensions")));
+            return Err(invalid(argument, &expected, counted(rank, "dimension")));
         }
         Ok(Layout::new(std::iter::once(1).chain((2..rank).rev()).chain([0])))
     };
@@ -111,6 +155,10 @@ pub(crate) fn described(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<De
         return Ok(shape.get().described.clone());
     }
     match text(given) {
+        Some(text) if text.trim_start().starts_with('{') => {
+            let expected = "a whole shape, such as \"f32[2,3]{1,0:T(8,128)}\"";
+            Err(invalid(argument, expected, format!("the layout {} alone", shown(given))))
+        }
         Some(text) => Described::parse(&text).map_err(|error| at(argument, error)),
         None => Shape::from_object(given, argument),
     }

@@ -3,7 +3,12 @@
 use std::borrow::Cow;
 
 use pyo3::{exceptions::PyMemoryError, intern, prelude::*, types::PyTuple};
-use stridec::{Operation, Tensor, shape::Shape as XlaShape, stride::StrideDescriptor};
+use stridec::{
+    Operation, Tensor,
+    host::{HostError, zeroed},
+    shape::Shape as XlaShape,
+    stride::StrideDescriptor,
+};
 
 use crate::{
     array::{HostArray, Room, lies_as},
@@ -24,24 +29,19 @@ pub(crate) fn image<'a>(
     }
     let to = Tensor::try_from(shape.clone()).map_err(raised)?;
     let operation = Operation::relayout(array.tensor()?, to).map_err(raised)?;
-    let mut image = zeroed(layout.image_bytes())?;
+    let mut image = zeroed(usize::try_from(layout.image_bytes())?).map_err(memory_error)?;
     let source = array.bytes()?;
     py.detach(|| Device::Host.copy(&operation, source, &mut image)).map_err(raised)?;
     Ok(Cow::Owned(image))
 }
 
-/// Returns zeroed memory, or the exception `MemoryError` if there is not enough.
-fn zeroed(bytes: u64) -> PyResult<Vec<u8>> {
-    let length = usize::try_from(bytes)?;
-    let mut image = Vec::new();
-    image.try_reserve_exact(length).map_err(|_| out_of_memory(bytes))?;
-    image.resize(length, 0);
-    Ok(image)
-}
-
-/// Returns the exception for memory that cannot be allocated.
-pub(crate) fn out_of_memory(bytes: u64) -> PyErr {
-    PyMemoryError::new_err(format!("expected memory of {bytes} bytes, got none"))
+/// Returns the exception for an error of a copy, which is `MemoryError` if there is not enough
+/// memory.
+pub(crate) fn memory_error(error: HostError) -> PyErr {
+    match error {
+        HostError::Memory { .. } => PyMemoryError::new_err(error.to_string()),
+        error => raised(error),
+    }
 }
 
 /// Returns the memory of a shape as an array with the dimensions of the shape. This is a view if

@@ -9,8 +9,8 @@ use pyo3::{
 use stridec::hlo::{DefaultTiles, MemoryReport, Module};
 
 use crate::{
-    errors::{at, invalid},
-    numbers::shown,
+    errors::{at, invalid, with_advice},
+    numbers::{counted, shown},
 };
 
 /// A module, and the function of JAX that it was made from.
@@ -38,8 +38,9 @@ pub(crate) struct Call {
 
 impl Given {
     /// Returns the module that an argument contains. `jax.stages.Lowered`, `jax.stages.Compiled`
-    /// and `jax.export.Exported` are recognized by their methods.
-    pub(crate) fn of(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Self> {
+    /// and `jax.export.Exported` are recognized by their methods. `others` are the other values
+    /// that the argument may have, for messages.
+    pub(crate) fn of(given: &Bound<'_, PyAny>, argument: &str, others: &str) -> PyResult<Self> {
         let py = given.py();
         if let Ok(text) = given.cast::<PyString>() {
             if is_path(&text.to_string_lossy()) {
@@ -65,7 +66,7 @@ impl Given {
                 let expected = "a function that `lower()` lowers";
                 return Err(invalid(argument, expected, shown(given)));
             }
-            return Self::of(&lowered, argument);
+            return Self::of(&lowered, argument, others);
         }
         if let Some(method) = given.getattr_opt(intern!(py, "mlir_module"))? {
             let source = Source::Text(method.call0()?.extract()?);
@@ -88,7 +89,7 @@ impl Given {
                 "a serialized HloModuleProto, HLO or StableHLO text, jax.stages.Lowered or Compiled, or \
                  jax.export.Exported"
             };
-            return Err(invalid(argument, expected, shown(given)));
+            return Err(invalid(argument, &format!("{others}{expected}"), shown(given)));
         };
         let bytes: Vec<u8> = method.call0()?.cast::<PyBytes>()?.as_bytes().to_vec();
         Ok(Self {
@@ -172,12 +173,10 @@ impl Call {
         arguments: Bound<'py, PyAny>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let tree = self.arguments.bind(py);
-        let given = arguments.get_item(0).and_then(|positional| positional.len()).unwrap_or(0);
-        let leaves =
-            tree.call_method1(intern!(py, "flatten_up_to"), (arguments,)).map_err(|_| {
-                let given = format!("{given} positional ones in another tree");
-                invalid("arguments", &format!("arguments in the tree {tree}"), given)
-            })?;
+        let Ok(leaves) = tree.call_method1(intern!(py, "flatten_up_to"), (&arguments,)) else {
+            let other = || invalid("arguments", &shown_tree(tree), "another tree");
+            return Err(mismatch(tree, &arguments).ok().flatten().unwrap_or_else(other));
+        };
         let leaves: Vec<Bound<'py, PyAny>> = leaves.try_iter()?.collect::<PyResult<_>>()?;
         Ok(match &self.kept {
             None => leaves,
@@ -192,6 +191,64 @@ impl Call {
         results: Vec<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.results.bind(py).call_method1(intern!(py, "unflatten"), (results,))
+    }
+}
+
+/// The end of a message about an argument `device` of a call.
+pub(crate) const DEVICE_ADVICE: &str = "; `device=` is an argument of `Program` and of `run`";
+
+/// Returns the exception for arguments that are not in the tree of a function, or `None` if no
+/// argument is found to differ. `arguments` is the pair of positional and named arguments.
+fn mismatch(tree: &Bound<'_, PyAny>, arguments: &Bound<'_, PyAny>) -> PyResult<Option<PyErr>> {
+    let parts = tree.call_method0("children")?;
+    let positional = parts.get_item(0)?.call_method0("children")?;
+    let (named, values) = (parts.get_item(1)?, arguments.get_item(1)?);
+    let names: Vec<String> = named.call_method0("node_data")?.get_item(1)?.extract()?;
+    let mut given: Vec<String> =
+        values.try_iter()?.map(|name| name?.extract()).collect::<PyResult<_>>()?;
+    given.sort_unstable();
+    let count = arguments.get_item(0)?.len()?;
+    if count != positional.len()? || names != given {
+        let expected = call(positional.len()?, &names);
+        let error = invalid("arguments", &expected, call(count, &given));
+        let is_device = given.iter().any(|name| name == "device") && names != given;
+        return Ok(Some(if is_device { with_advice(error, DEVICE_ADVICE) } else { error }));
+    }
+    let differs = |tree: PyResult<Bound<'_, PyAny>>, value: Bound<'_, PyAny>, name: String| {
+        let tree = tree?;
+        let fits = tree.call_method1("flatten_up_to", (&value,)).is_ok();
+        Ok::<_, PyErr>((!fits).then(|| invalid(&name, &shown_tree(&tree), shown(&value))))
+    };
+    for (number, tree) in positional.try_iter()?.enumerate() {
+        let value = arguments.get_item(0)?.get_item(number)?;
+        if let Some(error) = differs(tree, value, format!("arguments[{number}]"))? {
+            return Ok(Some(error));
+        }
+    }
+    for (name, tree) in names.iter().zip(named.call_method0("children")?.try_iter()?) {
+        if let Some(error) = differs(tree, values.get_item(name)?, format!("arguments[{name:?}]"))?
+        {
+            return Ok(Some(error));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns a tree of arguments as text. A star is an array.
+fn shown_tree(tree: &Bound<'_, PyAny>) -> String {
+    let text = tree.to_string();
+    let inside = text.strip_prefix("PyTreeDef(").and_then(|text| text.strip_suffix(')'));
+    format!("the tree {}", inside.unwrap_or(&text))
+}
+
+/// Returns a description of the arguments of a call.
+fn call(positional: usize, names: &[String]) -> String {
+    let positional = counted(positional, "positional argument");
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match &names[..] {
+        [] => positional,
+        [name] => format!("{positional} and keyword {name}"),
+        names => format!("{positional} and keywords {}", names.join(", ")),
     }
 }
 

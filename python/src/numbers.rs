@@ -1,6 +1,6 @@
 //! Short sequences of numbers: extents, indices, offsets.
 
-use pyo3::{conversion::FromPyObjectOwned, prelude::*};
+use pyo3::{conversion::FromPyObjectOwned, prelude::*, types::PyString};
 use stridec::shape::MAX_RANK;
 
 use crate::errors::invalid;
@@ -12,7 +12,7 @@ pub(crate) trait Number<'py>: FromPyObjectOwned<'py> {
 }
 
 impl Number<'_> for u64 {
-    const RANGE: &'static str = "a whole number of 0 to 2^64-1";
+    const RANGE: &'static str = "a whole number from 0 to 2^64-1";
 }
 
 impl Number<'_> for usize {
@@ -20,7 +20,7 @@ impl Number<'_> for usize {
 }
 
 impl Number<'_> for i64 {
-    const RANGE: &'static str = "a whole number of -2^63 to 2^63-1";
+    const RANGE: &'static str = "a whole number from -2^63 to 2^63-1";
 }
 
 /// Returns a whole number.
@@ -60,10 +60,22 @@ pub(crate) fn numbers<'py, T: Number<'py>>(
     Ok(numbers)
 }
 
-/// Returns an argument as text for a message: its `repr` if that is short, and otherwise its type.
+/// The maximum length of an argument in a message, in characters.
+const MOST_SHOWN: usize = 80;
+
+/// Returns an argument as text for a message: its `repr` if that is short, the start of a long
+/// string, and otherwise its type.
 pub(crate) fn shown(given: &Bound<'_, PyAny>) -> String {
     match given.repr() {
-        Ok(text) if text.len().is_ok_and(|length| length <= 80) => text.to_string(),
+        Ok(text) if text.len().is_ok_and(|length| length <= MOST_SHOWN) => text.to_string(),
+        Ok(text) if given.is_instance_of::<PyString>() => {
+            text.to_string_lossy().chars().take(MOST_SHOWN).chain(['…']).collect()
+        }
         _ => given.get_type().name().map_or_else(|_| "an object".into(), |name| name.to_string()),
     }
+}
+
+/// Returns a number with its noun, in the singular or the plural.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -21,7 +21,7 @@ use crate::{
     device::Device,
     errors::{at, invalid, raised, renamed},
     kernel::Kernel,
-    layout::{destination, tensor},
+    layout::{default_tiles, destination, named_memory, tensor, tiled},
     library::Library,
     numbers::{self, numbers},
     picture::{self, Drawn},
@@ -30,6 +30,10 @@ use crate::{
 };
 
 /// A relayout or a slice between two layouts, which can be compiled or run.
+///
+/// A call, `operation(source, out=None, device=None)`, runs it on the memory of the source. It
+/// returns the memory of the destination, as an array of the library that `source` is from, or
+/// `out`.
 ///
 /// >>> import numpy, stridec
 /// >>> operation = stridec.Operation.relayout("u8[2,3]", "{0,1}")
@@ -249,7 +253,7 @@ impl Operation {
 
     /// Returns the drawing as an SVG document.
     fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
-        self.svg(py)
+        self.svg(py).ok()
     }
 
     /// Returns the drawing as text, as SVG and as a page.
@@ -270,13 +274,14 @@ impl Drawn for Operation {
         self.__repr__()
     }
 
-    fn svg(&self, _py: Python<'_>) -> Option<String> {
-        Some(self.lowered.draw(svg))
+    fn svg(&self, _py: Python<'_>) -> PyResult<String> {
+        Ok(self.lowered.draw(svg))
     }
 
-    fn page(&self, _py: Python<'_>) -> Option<String> {
-        // There is none if the operation cannot be compiled for `webgpu`.
-        Some(self.lowered.compilation(&stridec::Target::webgpu()).ok()?.page())
+    fn page(&self, _py: Python<'_>) -> PyResult<String> {
+        let target = stridec::Target::webgpu();
+        let compilation = self.lowered.compilation(&target);
+        Ok(compilation.map_err(picture::without_kernel)?.page())
     }
 
     fn text(&self, _py: Python<'_>, columns: usize) -> PyResult<String> {
@@ -314,7 +319,10 @@ fn described<'py>(
     source: &Bound<'py, PyAny>,
 ) -> PyResult<(HostArray, Tensor)> {
     let found = HostArray::of(array, "array")?;
-    let tensor = tensor(source, "source")?;
+    let tensor = match named_memory(source, &found, "source") {
+        Some(named) => named?,
+        None => tensor(source, "source")?,
+    };
     Image::of_source(&tensor).check(&found, "array")?;
     Ok((found, tensor))
 }
@@ -340,9 +348,16 @@ fn described_or_whole<'py>(
 /// `"channels_last"` or `torch.channels_last`, or the letters of the dimensions such as "NHWC".
 /// The result is an array with the dimensions of the memory, most major first, or `out` if that
 /// is given. It is a tensor of torch or an array of JAX if `array` is one and the library has
-/// the element type, and a numpy array otherwise. If `array` is the memory of a layout,
-/// `source` is that layout. Elements are converted to `dtype`, or to the element type of `to`
-/// if it is a whole shape.
+/// the element type, and a numpy array otherwise. Elements are converted to `dtype`, or to the
+/// element type of `to` if it is a whole shape. With `tiles="tpu"`, the result has the tiles that
+/// XLA gives an array of its extents on a TPU.
+///
+/// If `array` is the memory of a layout, `source` is the whole shape with that layout, or the
+/// layout's name. Letters name the dimensions of an array that XLA has as NCHW, so `to="NCHW"`
+/// alone changes nothing. For an image whose channels are last, `source` is "NHWC".
+///
+/// Gradients are not followed: the result is new memory, also for a parameter of a module. A tensor
+/// that torch computed with a record of its gradient is refused.
 ///
 /// With a `table`, each element becomes the entry of the table at its bits: the table is an
 /// array of 256 entries for elements of 8 bits, and of 16 for 4 bits. The entries have the type
@@ -360,18 +375,21 @@ fn described_or_whole<'py>(
 /// [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
 /// >>> stridec.relayout(numpy.zeros((2, 3, 4, 5)), to="NHWC").shape
 /// (2, 4, 5, 3)
+/// >>> stridec.relayout(numpy.zeros((2, 4, 5, 3)), to="NCHW", source="NHWC").shape
+/// (2, 3, 4, 5)
 /// >>> pixels = numpy.array([[0, 51], [102, 255]], numpy.uint8)
 /// >>> unit = numpy.arange(256, dtype=numpy.float32) / 255
 /// >>> stridec.relayout(pixels, to="{0,1}", table=unit).tolist()
 /// [[0.0, 0.4000000059604645], [0.20000000298023224, 1.0]]
 #[pyfunction]
-#[pyo3(signature = (array, to, *, dtype=None, table=None, table_dimension=None, source=None, out=None, device=None))]
+#[pyo3(signature = (array, to, *, dtype=None, tiles=None, table=None, table_dimension=None, source=None, out=None, device=None))]
 #[allow(clippy::too_many_arguments)] // they are Python's, by keyword
 pub(crate) fn relayout<'py>(
     py: Python<'py>,
     array: &Bound<'py, PyAny>,
     to: &Bound<'py, PyAny>,
     dtype: Option<&Bound<'py, PyAny>>,
+    tiles: Option<&Bound<'py, PyAny>>,
     table: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = table_dimension_of)] table_dimension: Option<usize>,
     source: Option<&Bound<'py, PyAny>>,
@@ -380,6 +398,11 @@ pub(crate) fn relayout<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let device = Device::given(device)?;
     let dtype = dtype.map(|dtype| element_type(dtype, "dtype")).transpose()?;
+    let tiles = default_tiles(tiles)?;
+    let destination = |from: &Tensor, sizes: &[u64], dtype| {
+        let to = Described::Tensor(destination(to, from, sizes, dtype, "to")?);
+        tiled(to, tiles)?.tensor().cloned().map_err(raised)
+    };
     if table.is_none() && table_dimension.is_some() {
         return Err(invalid("table_dimension", "a table beside it", "none".to_owned()));
     }
@@ -388,7 +411,7 @@ pub(crate) fn relayout<'py>(
         let (array, from) = described_or_whole(array, source)?;
         let table = table.map(|table| HostArray::of(table, "table")?.packed(table)).transpose()?;
         let dtype = dtype.or(table.as_ref().map(HostArray::element_type));
-        let to = destination(to, &from, &sizes(&from), dtype, "to")?;
+        let to = destination(&from, &sizes(&from), dtype)?;
         let operation = Operation::between(from, to)?.lowered;
         let operation = match &table {
             Some(table) => with_table(&operation, table, table_dimension)?,
@@ -398,9 +421,9 @@ pub(crate) fn relayout<'py>(
     }
     let given = array;
     let array = whole(array)?;
-    let operation = recent::relayout(&array, to, dtype, || {
+    let operation = recent::relayout(&array, recent::Destination { to, dtype, tiles }, || {
         let from = array.tensor()?;
-        let to = destination(to, &from, array.sizes(), dtype, "to")?;
+        let to = destination(&from, array.sizes(), dtype)?;
         Ok(Operation::between(from, to)?.lowered)
     })?;
     run_on(py, &operation, (given, &array), out, device)

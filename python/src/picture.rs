@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use anstream::adapter::strip_str;
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{exceptions::PyOSError, prelude::*, types::PyDict};
+use stridec::Error;
 
 use crate::{
-    errors::{invalid, unsupported},
+    errors::{invalid, raised, unsupported, with_advice},
     numbers::shown,
 };
 
@@ -59,19 +60,29 @@ pub(crate) trait Drawn {
     /// Returns the text that a notebook shows if it cannot show a picture.
     fn name(&self, py: Python<'_>) -> String;
 
-    /// Returns the picture as an SVG document, or `None` if there is nothing to draw.
-    fn svg(&self, py: Python<'_>) -> Option<String>;
+    /// Returns the picture as an SVG document, or an error that says why there is none.
+    fn svg(&self, py: Python<'_>) -> PyResult<String>;
 
-    /// Returns the page to explore, or `None` if there is none.
-    fn page(&self, py: Python<'_>) -> Option<String>;
+    /// Returns the page to explore, or an error that says why there is none.
+    fn page(&self, py: Python<'_>) -> PyResult<String>;
 
     /// Returns the picture as text.
     fn text(&self, py: Python<'_>, columns: usize) -> PyResult<String>;
 
     /// Returns HTML for a notebook, which is at most as large as an output may be.
     fn html(&self, py: Python<'_>) -> Option<String> {
-        notebook(self.svg(py), self.page(py))
+        notebook(self.svg(py).ok(), self.page(py).ok())
     }
+}
+
+/// Returns the exception for an object without a picture.
+pub(crate) fn nothing() -> PyErr {
+    unsupported("self", "something with a picture", "nothing to draw")
+}
+
+/// Returns the exception for a page whose kernel cannot be compiled.
+pub(crate) fn without_kernel(error: impl Into<Error>) -> PyErr {
+    with_advice(raised(error), "; the page has the kernel, and .svg and .txt need none")
 }
 
 /// Returns a dictionary with the available forms of a drawing, by media type. The SVG document is
@@ -86,7 +97,7 @@ pub(crate) fn bundle<'py>(py: Python<'py>, drawn: &impl Drawn) -> PyResult<Bound
         text.push('…');
     }
     let size = html.as_ref().map_or(0, String::len) + text.len();
-    let svg = drawn.svg(py).filter(|svg| svg.len() + size <= MOST_BYTES);
+    let svg = drawn.svg(py).ok().filter(|svg| svg.len() + size <= MOST_BYTES);
     bundle.set_item("text/plain", text)?;
     for (kind, form) in [("text/html", html), ("image/svg+xml", svg)] {
         if let Some(form) = form {
@@ -120,11 +131,22 @@ pub(crate) fn save(py: Python<'_>, path: &Bound<'_, PyAny>, drawn: &impl Drawn) 
     let refused = || invalid("path", expected, shown(path));
     let file: PathBuf = path.extract().map_err(|_| refused())?;
     let picture = match file.extension().and_then(|end| end.to_str()) {
-        Some("svg") => drawn.svg(py),
-        Some("html" | "htm") => drawn.page(py),
-        Some("txt") => Some(drawn.text(py, COLUMNS)?),
+        Some("svg") => drawn.svg(py)?,
+        Some("html" | "htm") => drawn.page(py)?,
+        Some("txt") => drawn.text(py, COLUMNS)?,
         _ => return Err(refused()),
     };
-    let none = || unsupported("self", "something with a picture", "nothing to draw");
-    Ok(std::fs::write(file, picture.ok_or_else(none)?)?)
+    std::fs::write(&file, picture).map_err(|error| with_path(&error, path))
+}
+
+/// Returns Python's exception for a file that cannot be written. Unlike `PyO3`'s own, it has the
+/// path.
+fn with_path(error: &std::io::Error, path: &Bound<'_, PyAny>) -> PyErr {
+    let text = error.to_string();
+    let Some(number) = error.raw_os_error() else {
+        return PyOSError::new_err(format!("{}: {text}", shown(path)));
+    };
+    let reason = text.split(" (os error").next().unwrap_or_default().to_owned();
+    // Python reads the last argument on Windows, where it computes `errno` from it.
+    PyOSError::new_err((number, reason, path.clone().unbind(), number))
 }

@@ -7,7 +7,7 @@ use stridec::sharding::{Region, Sharding as Parsed};
 
 use crate::{
     errors::{inside, invalid, unsupported},
-    numbers::{numbers, shown},
+    numbers::{counted, numbers, shown},
     sharding::MOST_RANGES,
 };
 
@@ -30,7 +30,7 @@ pub(crate) fn of_placements(
         divided.push(sharded(&placement?, shape.len(), argument)?);
     }
     if divided.len() != extents.len() {
-        let expected = format!("{} placements, one for each dimension of the mesh", extents.len());
+        let expected = counted(extents.len(), "placement") + ", one for each dimension of the mesh";
         let more = divided.len() > extents.len();
         let given = if more { "more".to_owned() } else { divided.len().to_string() };
         return Err(invalid(argument, &expected, given));

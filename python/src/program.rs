@@ -6,7 +6,7 @@ use pyo3::{
     exceptions::PyTypeError,
     intern,
     prelude::*,
-    types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyTuple, PyType},
+    types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyTuple, PyType},
 };
 use stridec::{
     Error, Target,
@@ -25,8 +25,8 @@ use crate::{
     layout::text,
     library::Library,
     logical::{image, logical},
-    module::{Call, Given},
-    numbers::{self, shown},
+    module::{Call, DEVICE_ADVICE, Given},
+    numbers::{self, counted, shown},
     picture::{self, Drawn},
     shape::Shape,
     target,
@@ -40,6 +40,13 @@ use crate::{
 /// `layouts="default"`, parameters and results are in row-major order, whatever the layouts in the
 /// module. Calls run on `device`: "host", as without it, "gpu", or "auto" for a GPU if there is
 /// one.
+///
+/// A call of the program, `program(x, y)`, takes the arguments of the function and returns its
+/// results. 64-bit numbers of numpy are read as the 32-bit ones of the function. A result is an
+/// array with the extents of the function's result. Its memory has the layout that the module
+/// declares, so it may be a transposed view unless `layouts="default"`. A program
+/// without a function takes an array for each parameter, and returns an array or a tuple of them.
+/// Gradients are not followed.
 ///
 /// >>> import numpy, stridec
 /// >>> program = stridec.Program('''
@@ -72,6 +79,15 @@ impl Program {
         Ok(self.compiled.get_or_init(|| compiled))
     }
 
+    fn pictured<T: Send>(
+        &self,
+        py: Python<'_>,
+        draw: impl FnOnce(&ProgramPicture<'_>) -> T + Send,
+    ) -> PyResult<T> {
+        py.detach(|| Ok(draw(&ProgramPicture::new(&Ways::new(&self.module)?))))
+            .map_err(|error: ProgramError| raised(error))
+    }
+
     fn run_flat<'py>(
         &self,
         py: Python<'py>,
@@ -84,7 +100,7 @@ impl Program {
             let shapes: Vec<String> =
                 parameters.iter().map(|of| of.shape().without_layout().to_string()).collect();
             let shapes = if shapes.is_empty() { "none".to_owned() } else { shapes.join(", ") };
-            let expected = format!("{} arrays ({shapes})", parameters.len());
+            let expected = format!("{} ({shapes})", counted(parameters.len(), "array"));
             return Err(invalid("arguments", &expected, arguments.len()));
         }
         let mut arrays = Vec::with_capacity(arguments.len());
@@ -214,7 +230,7 @@ fn is_read_as(given: ElementType, expected: ElementType) -> bool {
 }
 
 /// Returns a copy of an array or of a number, converted to another type. Returns an error if an
-/// integer does not fit.
+/// integer does not fit, or if a number becomes an infinity or NaN.
 fn converted(
     given: &Bound<'_, PyAny>,
     element_type: ElementType,
@@ -222,18 +238,36 @@ fn converted(
 ) -> PyResult<HostArray> {
     let py = given.py();
     let expected = format!("numbers that fit {}", element_type.name());
-    let refused = |_| invalid(argument, &expected, shown(given));
+    let refused_value = || invalid(argument, &expected, shown(given));
+    let refused = |_| refused_value();
     let name = NumpyArray::dtype(element_type).unwrap_or("uint8");
     let numpy = numpy(py)?;
     let whole = numpy.call_method1(intern!(py, "asarray"), (given,))?;
-    let made = whole.call_method1(intern!(py, "astype"), (dtype(py, name)?,)).map_err(refused)?;
-    if is_integer(element_type) {
-        let same = numpy.call_method1(intern!(py, "array_equal"), (&whole, &made))?;
-        if !same.is_truthy()? {
-            return Err(invalid(argument, &expected, shown(given)));
-        }
-    }
-    HostArray::of(&made, argument)
+    let quiet = PyDict::new(py);
+    quiet.set_item(intern!(py, "all"), "ignore")?;
+    // numpy warns of a number that becomes an infinity, which is refused below.
+    let quiet = numpy.call_method(intern!(py, "errstate"), (), Some(&quiet))?;
+    quiet.call_method0(intern!(py, "__enter__"))?;
+    let made = whole.call_method1(intern!(py, "astype"), (dtype(py, name)?,));
+    quiet.call_method1(intern!(py, "__exit__"), (py.None(), py.None(), py.None()))?;
+    let made = made.map_err(refused)?;
+    let equal = |a, b| numpy.call_method1(intern!(py, "array_equal"), (a, b))?.is_truthy();
+    let fits = if is_integer(element_type) {
+        equal(&whole, &made)?
+    } else if given.is_instance_of::<PyInt>() {
+        is_finite(numpy, &made)?.is_truthy()?
+    } else {
+        equal(&is_finite(numpy, &whole)?, &is_finite(numpy, &made)?)?
+    };
+    if fits { HostArray::of(&made, argument) } else { Err(refused_value()) }
+}
+
+/// Returns an array that has True for each element that is neither infinite nor NaN.
+fn is_finite<'py>(
+    numpy: &Bound<'py, PyModule>,
+    array: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    numpy.call_method1(intern!(numpy.py(), "isfinite"), (array,))
 }
 
 #[pymethods]
@@ -248,7 +282,7 @@ impl Program {
         device: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let device = Device::given(device)?;
-        let given = Given::of(module, "module")?;
+        let given = Given::of(module, "module", "")?;
         let module = given.module(py)?;
         let module = match layouts.map(|layouts| (text(layouts), layouts)) {
             None => module,
@@ -338,9 +372,11 @@ impl Program {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(call) = &self.call else {
-            if kwargs.is_some_and(|kwargs| !kwargs.is_empty()) {
-                let message = "a program without a function of JAX takes no arguments by name";
-                return Err(PyTypeError::new_err(message));
+            if let Some(kwargs) = kwargs.filter(|kwargs| !kwargs.is_empty()) {
+                let advice = if kwargs.contains("device")? { DEVICE_ADVICE } else { "" };
+                return Err(PyTypeError::new_err(format!(
+                    "a program without a function of JAX takes no arguments by name{advice}"
+                )));
             }
             let arguments: Vec<_> = args.iter().collect();
             let mut results = self.run_flat(py, &arguments, Accepts::Exact, self.device.clone())?;
@@ -403,12 +439,8 @@ impl Program {
         };
         let from = list(self.lowered.parameters(), &[]);
         let to = list(self.lowered.results(), &self.result_names(py));
-        let kernels = self.lowered.steps().len();
-        let s = if kernels == 1 { "" } else { "s" };
-        format!(
-            "<stridec.Program {}: ({from}) -> ({to}), {kernels} kernel{s}>",
-            self.lowered.name()
-        )
+        let kernels = counted(self.lowered.steps().len(), "kernel");
+        format!("<stridec.Program {}: ({from}) -> ({to}), {kernels}>", self.lowered.name())
     }
 
     /// Returns a drawing of the origins of the results' elements, as text.
@@ -418,11 +450,7 @@ impl Program {
         py: Python<'_>,
         #[pyo3(from_py_with = numbers::columns)] columns: usize,
     ) -> PyResult<String> {
-        let drawing = py.detach(|| {
-            let ways = Ways::new(&self.module)?;
-            Ok::<_, ProgramError>(ProgramPicture::new(&ways).terminal(columns))
-        });
-        drawing.map(|drawing| picture::plain(&drawing)).map_err(raised)
+        Ok(picture::plain(&self.pictured(py, |drawn| drawn.terminal(columns))?))
     }
 
     /// Saves the picture to a file. The name of the file ends in .svg, .html or .txt.
@@ -440,7 +468,7 @@ impl Program {
     /// Returns a drawing of the origins of the results' elements, as an SVG document. None if there
     /// is nothing to draw.
     fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
-        self.svg(py)
+        self.svg(py).ok()
     }
 
     /// Returns the program as text, and its drawing as SVG and as a page.
@@ -456,21 +484,18 @@ impl Program {
     }
 }
 
+#[allow(clippy::redundant_closure_for_method_calls)] // the methods are of one lifetime
 impl Drawn for Program {
     fn name(&self, py: Python<'_>) -> String {
         self.__repr__(py)
     }
 
-    fn svg(&self, py: Python<'_>) -> Option<String> {
-        py.detach(|| Ways::new(&self.module).ok().map(|ways| ProgramPicture::new(&ways).svg()))
+    fn svg(&self, py: Python<'_>) -> PyResult<String> {
+        self.pictured(py, |drawn| drawn.svg())
     }
 
-    fn page(&self, py: Python<'_>) -> Option<String> {
-        // There is none if there is nothing to draw or the limits of the target are too low.
-        py.detach(|| {
-            let ways = Ways::new(&self.module).ok()?;
-            ProgramPicture::new(&ways).html(&self.target).ok()
-        })
+    fn page(&self, py: Python<'_>) -> PyResult<String> {
+        self.pictured(py, |drawn| drawn.html(&self.target))?.map_err(picture::without_kernel)
     }
 
     fn text(&self, py: Python<'_>, columns: usize) -> PyResult<String> {

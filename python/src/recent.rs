@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::{prelude::*, types::PyString};
-use stridec::{Operation, shape::ElementType};
+use stridec::{Operation, hlo::DefaultTiles, shape::ElementType};
 
 use crate::{
     array::HostArray,
@@ -23,10 +23,19 @@ struct Entry {
     to: To,
     /// The element type to which elements are converted, if it is given beside the layout.
     dtype: Option<ElementType>,
+    tiles: DefaultTiles,
     operation: Arc<Operation>,
 }
 
-/// The destination of a relayout as the caller wrote it.
+/// The arguments of a relayout that describe its destination.
+#[derive(Clone, Copy)]
+pub(crate) struct Destination<'a, 'py> {
+    pub(crate) to: &'a Bound<'py, PyAny>,
+    pub(crate) dtype: Option<ElementType>,
+    pub(crate) tiles: DefaultTiles,
+}
+
+/// The argument `to` as the caller wrote it.
 #[derive(PartialEq)]
 enum To {
     Text(String),
@@ -34,11 +43,13 @@ enum To {
 }
 
 impl Entry {
-    fn is_of(&self, array: &HostArray, to: &Bound<'_, PyAny>, dtype: Option<ElementType>) -> bool {
+    fn is_of(&self, array: &HostArray, destination: Destination<'_, '_>) -> bool {
+        let Destination { to, dtype, tiles } = destination;
         let same_array = self.element_type == array.element_type()
             && self.sizes == array.sizes()
             && self.byte_strides == array.byte_strides()
-            && self.dtype == dtype;
+            && self.dtype == dtype
+            && self.tiles == tiles;
         same_array
             && match &self.to {
                 To::Text(text) => {
@@ -54,17 +65,17 @@ impl Entry {
 /// Returns the operation of a relayout. Calls `lower` if none of the recent operations is the same.
 pub(crate) fn relayout(
     array: &HostArray,
-    to: &Bound<'_, PyAny>,
-    dtype: Option<ElementType>,
+    destination: Destination<'_, '_>,
     lower: impl FnOnce() -> PyResult<Operation>,
 ) -> PyResult<Arc<Operation>> {
     {
         let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = recent.0.iter().find(|entry| entry.is_of(array, to, dtype)) {
+        if let Some(entry) = recent.0.iter().find(|entry| entry.is_of(array, destination)) {
             return Ok(entry.operation.clone());
         }
     }
     let operation = Arc::new(lower()?);
+    let Destination { to, dtype, tiles } = destination;
     let key = match (to.cast::<PyString>(), to.cast::<Shape>()) {
         (Ok(text), _) => To::Text(text.to_string_lossy().into_owned()),
         (_, Ok(shape)) => To::Shape(Box::new(shape.get().described.clone())),
@@ -76,6 +87,7 @@ pub(crate) fn relayout(
         byte_strides: array.byte_strides().to_vec(),
         to: key,
         dtype,
+        tiles,
         operation: operation.clone(),
     };
     let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);

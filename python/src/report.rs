@@ -14,9 +14,9 @@ use stridec::{
 
 use crate::{
     errors::invalid,
-    layout::text,
+    layout::default_tiles,
     module::Given,
-    numbers::{self, shown},
+    numbers,
     picture::{self, Drawn},
     shape::{Described, Shape},
 };
@@ -76,9 +76,11 @@ impl MemoryReport {
         self.measured.temporaries_bytes
     }
 
-    /// All instructions as dictionaries, the one with the most padding first. The keys are `name`,
-    /// `computation`, `opcode`, `shape`, `bytes`, `unpadded_bytes`, `has_buffer` and `cheapest`.
-    /// For the first twenty, `cheapest` is a shape that takes fewer bytes, or None.
+    /// All instructions as dictionaries, the one with the most padding first. The orders of a
+    /// single shape that `memory` gives tiles are the exception: the one with the fewest bytes
+    /// comes first. The keys are `name`, `computation`, `opcode`, `shape`, `bytes`,
+    /// `unpadded_bytes`, `has_buffer` and `cheapest`. For the first twenty, `cheapest` is a shape
+    /// that takes fewer bytes, or None.
     #[getter]
     fn instructions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let instructions = self.measured.instructions.iter().enumerate();
@@ -115,7 +117,7 @@ impl MemoryReport {
     /// Returns bars for the buffers, which show elements and padding in two colours, as an SVG
     /// document.
     fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
-        self.svg(py)
+        self.svg(py).ok()
     }
 
     /// Returns the table as text and for a notebook, and the bars as SVG.
@@ -136,11 +138,11 @@ impl Drawn for MemoryReport {
         self.__repr__()
     }
 
-    fn svg(&self, _py: Python<'_>) -> Option<String> {
-        Some(bars(&self.measured))
+    fn svg(&self, _py: Python<'_>) -> PyResult<String> {
+        Ok(bars(&self.measured))
     }
 
-    fn page(&self, _py: Python<'_>) -> Option<String> {
+    fn page(&self, _py: Python<'_>) -> PyResult<String> {
         let report = &self.measured;
         let mut html = "<table><tr><th>bytes</th><th>unpadded</th><th>factor</th><th>shape</th>\
                         <th>instruction</th><th>cheaper</th></tr>"
@@ -161,7 +163,7 @@ impl Drawn for MemoryReport {
         }
         let (all, padding) = (num_bytes(report.total_bytes), num_bytes(report.total_padding_bytes));
         let _ = write!(html, "</table><p>{all} in all, of it {padding} padding</p>");
-        Some(html)
+        Ok(html)
     }
 
     fn text(&self, _py: Python<'_>, _columns: usize) -> PyResult<String> {
@@ -169,7 +171,7 @@ impl Drawn for MemoryReport {
     }
 
     fn html(&self, py: Python<'_>) -> Option<String> {
-        self.page(py).map(|page| picture::first_lines([page]))
+        self.page(py).ok().map(|page| picture::first_lines([page]))
     }
 }
 
@@ -260,7 +262,7 @@ impl Difference {
 
     /// Returns the text as an SVG document.
     fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
-        self.svg(py)
+        self.svg(py).ok()
     }
 
     /// Returns the differences as text, for a notebook and as SVG.
@@ -294,7 +296,7 @@ impl Drawn for Difference {
         self.__repr__()
     }
 
-    fn svg(&self, _py: Python<'_>) -> Option<String> {
+    fn svg(&self, _py: Python<'_>) -> PyResult<String> {
         let lines: Vec<&str> = self.__str__().lines().collect();
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
         // A letter of this font size is at most 8 pixels wide.
@@ -312,11 +314,11 @@ impl Drawn for Difference {
             );
         }
         svg.push_str("</svg>");
-        Some(svg)
+        Ok(svg)
     }
 
-    fn page(&self, _py: Python<'_>) -> Option<String> {
-        Some(format!("<pre>{}</pre>", self.lines().collect::<String>()))
+    fn page(&self, _py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<pre>{}</pre>", self.lines().collect::<String>()))
     }
 
     fn text(&self, _py: Python<'_>, _columns: usize) -> PyResult<String> {
@@ -363,11 +365,7 @@ pub(crate) fn memory(
     module: &Bound<'_, PyAny>,
     tiles: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<MemoryReport> {
-    let default = match tiles {
-        None => DefaultTiles::None,
-        Some(given) if text(given).is_some_and(|name| name == "tpu") => DefaultTiles::Tpu,
-        Some(given) => return Err(invalid("tiles", "\"tpu\" or None", shown(given))),
-    };
+    let default = default_tiles(tiles)?;
     let shape = match module.cast::<Shape>() {
         Ok(shape) => Some(shape.get().described.clone()),
         Err(_) => match module.cast::<PyString>() {
@@ -377,11 +375,14 @@ pub(crate) fn memory(
     };
     let measured = match shape {
         Some(described) => match described.xla() {
-            Some(shape) if tiles.is_some() => Measured::of_orders(shape, default),
+            Some(shape) if default != DefaultTiles::None => Measured::of_orders(shape, default),
             Some(shape) => Measured::of_shape(shape),
             None => return Err(invalid("module", "an XLA shape", described)),
         },
-        None => Given::of(module, "module")?.memory(py, default)?,
+        None => {
+            let shapes = "a shape, such as \"f32[2,3]\" or Shape((2, 3), dtype=\"f32\"), ";
+            Given::of(module, "module", shapes)?.memory(py, default)?
+        }
     };
     Ok(MemoryReport { measured })
 }
@@ -404,7 +405,7 @@ pub(crate) fn diff(
     new: &Bound<'_, PyAny>,
 ) -> PyResult<Difference> {
     let report =
-        |given: &Bound<'_, PyAny>, name| Given::of(given, name)?.memory(py, DefaultTiles::None);
+        |given: &Bound<'_, PyAny>, name| Given::of(given, name, "")?.memory(py, DefaultTiles::None);
     let (old, new) = (report(old, "old")?, report(new, "new")?);
     Ok(Difference { text: old.difference(&new) })
 }

@@ -21,7 +21,7 @@ use stridec::{
 use crate::{
     array::{HostArray, element_type},
     errors::{about, at, invalid, raised, renamed, unsupported},
-    layout::layout,
+    layout::{default_tiles, layout, tiled},
     numbers::{self, number, numbers, shown},
     picture::{self, Drawn},
     torch,
@@ -34,7 +34,8 @@ use crate::{
 /// `layout` replaces the layout. It is text such as "{0,1:T(8,128)}", dimension numbers with the
 /// most minor first, or JAX's `Layout` or `Format`. It may also be a name: numpy's "C" and "F",
 /// `"channels_last"` of torch, or letters of the dimensions such as "NHWC" for an array that XLA
-/// has as NCHW.
+/// has as NCHW. With `tiles="tpu"`, the layout has the tiles that XLA gives an array of these
+/// extents on a TPU.
 ///
 /// >>> import stridec
 /// >>> shape = stridec.Shape("f32[3,5]{1,0:T(2,2)}")
@@ -46,6 +47,8 @@ use crate::{
 /// (96, 36)
 /// >>> str(stridec.Shape((2, 3), dtype="bf16", layout=(0, 1)))
 /// 'bf16[2,3]{0,1}'
+/// >>> str(stridec.Shape((100, 64), dtype="bf16", tiles="tpu"))
+/// 'bf16[100,64]{1,0:T(8,128)(2,1)}'
 ///
 /// `draw` is a drawing of the memory. A notebook shows the picture, and a page to explore it.
 #[pyclass(frozen, module = "stridec", eq, hash)]
@@ -156,6 +159,11 @@ impl Shape {
         if let Some(format) = format.filter(|_| has_type) {
             return Self::described(given, &format, argument);
         }
+        if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
+            let expected =
+                "an element type beside the extents, as in Shape((64, 96), dtype=\"f32\")";
+            return Err(invalid(argument, expected, shown(given)));
+        }
         if given.hasattr("major_to_minor")?
             || given.hasattr("layout")? && !given.hasattr("shape")?
         {
@@ -179,7 +187,7 @@ impl Shape {
         Ok(XlaShape::new(element_type, sizes, layout).map_err(raised)?.into())
     }
 
-    /// Returns what the shape describes, with the default layout if the layout is left out.
+    /// Returns the described shape, with the default layout if the layout is left out.
     fn with_default(&self) -> Described {
         let shape = self.xla().filter(|shape| shape.is_array() && shape.layout().is_none());
         let spelled = shape.and_then(|shape| {
@@ -224,12 +232,14 @@ impl Shape {
 #[pymethods]
 impl Shape {
     #[new]
-    #[pyo3(signature = (source, /, *, dtype=None, layout=None))]
+    #[pyo3(signature = (source, /, *, dtype=None, layout=None, tiles=None))]
     fn new(
         source: &Bound<'_, PyAny>,
         dtype: Option<&Bound<'_, PyAny>>,
         layout: Option<&Bound<'_, PyAny>>,
+        tiles: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let tiles = default_tiles(tiles)?;
         let extents = source.is_instance_of::<PyTuple>() || source.is_instance_of::<PyList>();
         let described = match dtype {
             Some(dtype) if extents => {
@@ -246,10 +256,11 @@ impl Shape {
             None => crate::layout::described(source, "source")?,
         };
         let shape = Self { described };
-        match layout {
-            None => Ok(shape),
-            Some(layout) => shape.with_layout(layout),
-        }
+        let shape = match layout {
+            None => shape,
+            Some(layout) => shape.with_layout(layout)?,
+        };
+        Ok(Self { described: tiled(shape.described, tiles)? })
     }
 
     /// Returns the shape of an array. Its layout is an order of the dimensions if the elements have
@@ -263,7 +274,11 @@ impl Shape {
     #[classmethod]
     #[pyo3(signature = (array, /))]
     fn from_array(_class: &Bound<'_, PyType>, array: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { described: Described::Tensor(HostArray::of(array, "array")?.tensor()?) })
+        let tensor = match torch::described(array, "array")? {
+            Some(tensor) => tensor,
+            None => HostArray::of(array, "array")?.tensor()?,
+        };
+        Ok(Self { described: Described::Tensor(tensor) })
     }
 
     /// XLA's name of the element type.
@@ -438,7 +453,7 @@ impl Shape {
 
     /// Returns the drawing as an SVG document. None if the shape has no memory.
     fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
-        self.svg(py)
+        self.svg(py).ok()
     }
 
     /// Returns the drawing as text, as SVG and as a page.
@@ -459,12 +474,12 @@ impl Drawn for Shape {
         self.__repr__()
     }
 
-    fn svg(&self, _py: Python<'_>) -> Option<String> {
-        self.draw(svg)
+    fn svg(&self, _py: Python<'_>) -> PyResult<String> {
+        self.draw(svg).ok_or_else(picture::nothing)
     }
 
-    fn page(&self, _py: Python<'_>) -> Option<String> {
-        self.draw(|drawn| html(drawn, None))
+    fn page(&self, _py: Python<'_>) -> PyResult<String> {
+        self.draw(|drawn| html(drawn, None)).ok_or_else(picture::nothing)
     }
 
     fn text(&self, _py: Python<'_>, columns: usize) -> PyResult<String> {

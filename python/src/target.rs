@@ -53,7 +53,7 @@ impl Target {
         let count = |given: Option<&Bound<'_, PyAny>>, limit: &mut u32, name, least| {
             if let Some(given) = given {
                 let number = given.extract::<u32>().ok().filter(|&number| number >= least);
-                let expected = format!("a whole number of {least} to 2^32-1");
+                let expected = format!("a whole number from {least} to 2^32-1");
                 *limit = number.ok_or_else(|| invalid(name, &expected, shown(given)))?;
             }
             PyResult::Ok(())
@@ -78,7 +78,7 @@ impl Target {
         )?;
         if let Some(given) = max_storage_buffer_binding_size {
             let bytes = given.extract::<u64>().ok().filter(|&bytes| bytes >= 4);
-            let expected = "a whole number of bytes, 4 to 2^64-1";
+            let expected = "a whole number of bytes from 4 to 2^64-1";
             limits.max_storage_buffer_binding_size = bytes.ok_or_else(|| {
                 invalid("max_storage_buffer_binding_size", expected, shown(given))
             })?;

@@ -54,6 +54,11 @@ class _Typed(Protocol):
     @property
     def dtype(self) -> Any: ...
 
+@type_check_only
+class _Sharded(Protocol):
+    @property
+    def addressable_shards(self) -> Sequence[Any]: ...
+
 _Array = _SupportsArrayInterface | _SupportsDLPack | Buffer
 _Out = TypeVar("_Out", bound=_SupportsArrayInterface | _SupportsDLPack | Buffer)
 _Ranges = tuple[int, int] | tuple[tuple[int, int], ...]
@@ -93,7 +98,13 @@ class _Compiled(Protocol):
 class _Exported(Protocol):
     def mlir_module(self) -> str: ...
 
-_Module = str | bytes | _HloModule | _Lowered | _Compiled | _Exported
+@type_check_only
+class _Traced(Protocol):
+    @property
+    def out_tree(self) -> Any: ...
+    def lower(self) -> Any: ...
+
+_Module = str | bytes | _HloModule | _Lowered | _Compiled | _Exported | _Traced
 
 @type_check_only
 class _Instruction(TypedDict):
@@ -174,6 +185,7 @@ class Shape:
         *,
         dtype: Any = None,
         layout: _Layout | None = None,
+        tiles: Literal["tpu"] | None = None,
     ) -> Shape: ...
     @classmethod
     def from_array(cls, array: _Array, /) -> Shape:
@@ -478,9 +490,11 @@ class MemoryReport:
         """The size of the buffers that are neither parameters nor results, in bytes."""
     @property
     def instructions(self) -> list[_Instruction]:
-        """All instructions as dictionaries, the one with the most padding first. The keys are
-        `name`, `computation`, `opcode`, `shape`, `bytes`, `unpadded_bytes`, `has_buffer` and
-        `cheapest`. For the first twenty, `cheapest` is a shape that takes fewer bytes, or None.
+        """All instructions as dictionaries, the one with the most padding first. The orders of a
+        single shape that `memory` gives tiles are the exception: the one with the fewest bytes
+        comes first. The keys are `name`, `computation`, `opcode`, `shape`, `bytes`,
+        `unpadded_bytes`, `has_buffer` and `cheapest`. For the first twenty, `cheapest` is a shape
+        that takes fewer bytes, or None.
         """
     def table(self, top: int = 20) -> str:
         """Returns the table of the `top` buffers with the most padding, and the totals."""
@@ -557,11 +571,22 @@ class Transfer:
     @property
     def destination_index(self) -> tuple[Any, ...]:
         """The place of the part in the shard of the device that gets it, as an index of numpy."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class RankPlan:
     """The transfers of one device."""
 
+    @property
+    def device(self) -> int:
+        """The number of the device."""
+    @property
+    def send_bytes(self) -> int:
+        """The size of all parts that the device sends, in bytes."""
+    @property
+    def receive_bytes(self) -> int:
+        """The size of all parts that the device receives, in bytes."""
     @property
     def sends(self) -> list[Transfer]:
         """The parts that the device sends."""
@@ -603,19 +628,30 @@ class ReshardPlan:
     def rank(self, device: int, /) -> RankPlan:
         """Returns the transfers of a device."""
     @overload
-    def simulate(self, arrays: Mapping[int, _Array], /) -> dict[int, Any]:
-        """Moves the shards of all devices in this process. `arrays` is a sequence with the shard of
-        each device, or a dictionary by device. Shards are arrays of the indices of their part,
-        whatever the layout of `shape`. Returns the new shards in the same form. In a list, the
-        place of a device without a shard has None.
+    def simulate(self, arrays: Mapping[int, _Array] | _Sharded, /) -> dict[int, Any]:
+        """Moves the shards of all devices in this process. `arrays` is a dictionary with the shard
+        of each device, a list in which each shard is at the place that its device's number says, or
+        a `jax.Array` in the sharding of the source. Shards are arrays of the indices of their part,
+        whatever the layout of `shape`. Returns the new shards as a list for a list, and otherwise
+        as a dictionary by device. In a list, the place of a device without a shard has None.
         """
     @overload
     def simulate(self, arrays: Sequence[_Array | None], /) -> list[Any]: ...
+    def split(self, array: _Array, /) -> dict[int, Any]:
+        """Returns the shards of a whole array in the sharding of the source, as a dictionary by
+        device.
+        """
+    def join(self, arrays: Mapping[int, _Array] | Sequence[_Array | None] | _Sharded, /) -> Any:
+        """Returns the whole array whose shards in the sharding of the destination are given, in the
+        forms that `simulate` takes. If several devices have a part, one of them is read.
+        """
     def draw(self, columns: int = 80) -> str:
         """Returns a drawing of both shardings and of the bytes between devices, as text."""
     def save(self, path: str | PathLike[str], /) -> None:
         """Saves the picture to a file. The name of the file ends in .svg, .html or .txt."""
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
     def _repr_html_(self) -> str | None: ...
     def _repr_svg_(self) -> str | None: ...
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]: ...
@@ -645,6 +681,7 @@ def relayout(
     to: Shape | _Layout,
     *,
     dtype: Any = None,
+    tiles: Literal["tpu"] | None = None,
     table: _Array | None = None,
     table_dimension: int | None = None,
     source: str | Shape | None = None,
@@ -658,6 +695,7 @@ def relayout(
     to: Shape | _Layout,
     *,
     dtype: Any = None,
+    tiles: Literal["tpu"] | None = None,
     table: _Array | None = None,
     table_dimension: int | None = None,
     source: str | Shape | None = None,

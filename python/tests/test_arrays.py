@@ -79,6 +79,46 @@ def test_a_view_is_read_from_its_storage():
         stridec.relayout(storage, "{2,1,0}", source="u8[4,4,4]")
 
 
+def test_tiles_of_a_tpu_are_those_of_the_shape():
+    for extents in [(33, 100), (100,), (2, 3, 5, 7), (33, 100)]:
+        x = filled(extents, numpy.float32)
+        for order in ["C", "F"]:
+            shape = stridec.Shape(extents, dtype="bf16", layout=order, tiles="tpu")
+            image = stridec.relayout(x, to=order, dtype="bf16", tiles="tpu")
+            assert same(image, stridec.relayout(x, to=shape)) and image.nbytes == shape.nbytes
+            assert same(stridec.relayout(image, to="C", source=str(shape)), stridec.relayout(x, to="C", dtype="bf16"))
+        # A recent relayout without tiles is not mistaken for one with tiles.
+        assert stridec.relayout(x, to="C").shape == extents != stridec.relayout(x, to="C", tiles="tpu").shape
+    bytes_ = filled((4, 6), numpy.uint8)
+    table = numpy.arange(256, dtype=numpy.float32)
+    assert stridec.relayout(bytes_, to="C", table=table, tiles="tpu").shape == (1, 1, 4, 128)
+
+
+def test_a_layout_by_name_is_that_of_the_array_itself():
+    image = filled((2, 4, 5, 3), numpy.float32)
+    for source, to in [("NHWC", "NCHW"), ("channels_last", "C")]:
+        assert same(stridec.relayout(image, to=to, source=source), numpy.ascontiguousarray(image.transpose(0, 3, 1, 2)))
+    assert same(stridec.relayout(image, to="C", source="F"), numpy.ascontiguousarray(image.T))
+    assert same(stridec.relayout(image, to="NHWC", source="NHWC"), image)
+    assert same(stridec.relayout(image, to="NHWC", source="NCHW"), stridec.relayout(image, to="NHWC"))
+    assert same(stridec.slice(image, (0, 1, 0, 0), (2, 2, 4, 5), source="NHWC"), numpy.ascontiguousarray(image.transpose(0, 3, 1, 2)[:, 1:]))
+
+
+def test_a_recorded_gradient_is_not_dropped():
+    torch = pytest.importorskip("torch")
+    weight = torch.nn.Parameter(torch.arange(6.0).reshape(2, 3))
+    assert stridec.relayout(weight, to="F").tolist() == weight.detach().T.tolist()
+    program = stridec.Program("ENTRY e { x = f32[2,3] parameter(0) ROOT y = f32[3,2] transpose(x), dimensions={1,0} }")
+    for call in [lambda x: stridec.relayout(x, to="F"), stridec.Array, program, lambda x: stridec.relayout(torch.ones(2, 3), to="C", out=x)]:
+        with pytest.raises(stridec.Unsupported, match=r"call `detach\(\)`, got one that requires grad"):
+            call(weight * 2)
+        call((weight * 2).detach())
+        with torch.no_grad():
+            call(weight * 2)
+    # Nothing is read to describe a tensor.
+    assert stridec.Shape(weight * 2) == stridec.Shape.from_array(weight * 2) == stridec.Shape("f32[2,3]")
+
+
 def test_elements_below_a_byte_are_packed_and_unpacked():
     x = filled((3, 5), ml_dtypes.int4)
     packed = stridec.relayout(x, to="{1,0:E(4)}")

@@ -1,5 +1,6 @@
 """Names, drawings, and what a notebook shows."""
 
+import errno
 import xml.dom.minidom
 
 import pytest
@@ -35,8 +36,19 @@ def test_pictures_are_saved(thing, tmp_path):
     for wrong in ["x.png", "x", 3, None]:
         with pytest.raises(stridec.InvalidInput, match="path: expected"):
             thing.save(wrong)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="none.*x.svg") as raised:
         thing.save(tmp_path / "none" / "x.svg")
+    assert raised.value.filename == tmp_path / "none" / "x.svg" and raised.value.errno == errno.ENOENT
+
+
+def test_a_page_without_a_kernel_says_why(tmp_path):
+    operation = stridec.Operation.relayout("f32[64,1048576]", "{0,1}")
+    program = stridec.Program("ENTRY e { x = f32[64,1048576] parameter(0) ROOT y = f32[1048576,64] transpose(x), dimensions={1,0} }")
+    for thing in [operation, program]:
+        with pytest.raises(stridec.Unsupported, match="expected .*134217728.*; the page has the kernel, and .svg and .txt need none"):
+            thing.save(tmp_path / "x.html")
+        thing.save(tmp_path / "x.svg")
+        assert "<svg" in thing._repr_html_()
 
 
 def test_drawings_are_as_wide_as_they_are_told():

@@ -251,6 +251,68 @@ def test_arguments_that_the_function_of_jax_takes():
         stridec.Program(text)(numpy.array(2.5))
 
 
+@pytest.mark.parametrize("call, field, message", [
+    (lambda p, x: p(x, {"b": x}, k=x, device="gpu"), "arguments", "expected 2 positional arguments and keyword `k`, got 2 positional arguments and keywords `device`, `k`; `device=` is an argument of `Program` and of `run`"),
+    (lambda p, x: p(), "arguments", "expected 2 positional arguments and keyword `k`, got 0 positional arguments"),
+    (lambda p, x: p(x, {"b": x}), "arguments", "expected 2 positional arguments and keyword `k`, got 2 positional arguments"),
+    (lambda p, x: p(x, {"b": x}, x), "arguments", "expected 2 positional arguments and keyword `k`, got 3 positional arguments"),
+    (lambda p, x: p(x, {"c": 3}, k=x), "arguments[1]", "expected the tree {'b': *}, got {'c': 3}"),
+    (lambda p, x: p(x, 3, k=x), "arguments[1]", "expected the tree {'b': *}, got 3"),
+])
+def test_calls_in_another_form_than_the_function(call, field, message):
+    x = numpy.ones((2, 3), numpy.float32)
+    function = jax.jit(lambda a, tree, *, k: (a.T, tree["b"].T, k.T))
+    for module in [function.lower(x, {"b": x}, k=x), jax.export.export(function)(x, {"b": x}, k=x)]:
+        with pytest.raises(stridec.InvalidInput) as raised:
+            call(stridec.Program(module), x)
+        assert str(raised.value) == f"{field}: {message}" and raised.value.field == field
+    one = stridec.Program(jax.jit(lambda x: x.T).lower(x))
+    with pytest.raises(stridec.InvalidInput, match="expected 1 positional argument, got 1 positional argument and keyword `device`; "):
+        one(x, device="gpu")
+    named = stridec.Program(jax.jit(lambda *, k: k["b"].T).lower(k={"b": x}))
+    with pytest.raises(stridec.InvalidInput, match=r"""^arguments\["k"\]: expected the tree {'b': \*}, got 3"""):
+        named(k=3)
+
+
+def test_numbers_that_do_not_fit_are_refused():
+    text = "ENTRY e { x = TYPE[] parameter(0) ROOT y = TYPE[2] broadcast(x), dimensions={} }"
+    for name, wrong, right in [("f32", [1e300, -1e39, 10**39], [1e38, float("inf"), -float("inf"), 16777217]), ("bf16", [1e300], [3.3e38]),
+                               ("f16", [1e5, 10**6], [65504.0]), ("f8e4m3fn", [1e3], [448.0]), ("c64", [1e300 + 1j], [1 + 2j, 3.5])]:
+        program = stridec.Program(text.replace("TYPE", name))
+        for value in wrong:
+            with pytest.raises(stridec.InvalidInput, match=rf"arguments\[0\]: expected numbers that fit {name}, got"):
+                program(value)
+        for value in right:
+            assert program(value)[0] == numpy.asarray(value).astype(program(value).dtype)
+        if name in ["f32", "bf16", "f16"]:
+            assert numpy.isnan(numpy.float32(program(float("nan"))[0]))
+    # numpy makes 64-bit numbers by default, which a function of JAX reads as 32-bit ones.
+    program = stridec.Program(jax.jit(lambda x: x[::-1]).lower(numpy.float32([1, 2])))
+    assert program(numpy.array([1.5, numpy.inf])).tolist() == [numpy.inf, 1.5]
+    with pytest.raises(stridec.InvalidInput, match="fit f32"):
+        program(numpy.array([1.5, 1e300]))
+
+
+def test_arithmetic_on_bytes_is_a_table():
+    pixels = numpy.arange(24, dtype=numpy.uint8).reshape(2, 4, 3)
+    table = (numpy.arange(256 * 3, dtype=numpy.float32) / 7).reshape(256, 3)
+    function = jax.jit(lambda x: jnp.asarray(table)[x, jnp.arange(3)])
+    assert same(stridec.Program(function.lower(pixels))(pixels), numpy.asarray(function(pixels)))
+    for arithmetic in [lambda x: x / 255, lambda x: x.astype(jnp.float32) - 0.5, lambda x: ~x + 1]:
+        with pytest.raises(stridec.Unsupported, match=r"a function of one u8 can be a table of 256 entries, which JAX looks up by table\[x\]"):
+            stridec.Program(jax.jit(arithmetic).lower(pixels))
+    with pytest.raises(stridec.Unsupported) as raised:
+        stridec.Program(jax.jit(lambda x: x * 2).lower(table))
+    assert "table" not in str(raised.value)
+
+
+def test_results_are_contiguous_if_they_are_told_to_be():
+    x = numpy.arange(24, dtype=numpy.float32).reshape(2, 3, 4)
+    lowered = jax.jit(lambda x: jnp.transpose(x, (2, 0, 1))).lower(x)
+    declared, default = stridec.Program(lowered)(x), stridec.Program(lowered, layouts="default")(x)
+    assert (declared == default).all() and default.flags.c_contiguous
+
+
 def test_a_path_is_not_a_module():
     for call in [stridec.Program, stridec.memory]:
         with pytest.raises(stridec.InvalidInput, match="open"):

@@ -120,6 +120,16 @@ def test_a_layout_that_is_left_out_is_the_default():
     assert (tiled.ndim, tiled.size, tiled.memory_dimensions) == (2, 15, (2, 2, 2, 4))
 
 
+def test_tiles_of_a_tpu():
+    for extents, dtype, expected in [((512, 100), "bf16", "{1,0:T(8,128)(2,1)}"), ((100,), "bf16", "{0:T(256)(128)(2,1)}"), ((8, 3, 5, 5), "f32", "{3,2,1,0:T(8,128)}"),
+                                     ((3, 64), "s8", "{1,0:T(4,128)(4,1)}"), ((), "f32", "{:T(128)}")]:
+        shape = stridec.Shape(extents, dtype=dtype, tiles="tpu")
+        assert str(shape) == f"{dtype}[{','.join(map(str, extents))}]{expected}" and shape == stridec.Shape(stridec.Shape(extents, dtype=dtype), tiles="tpu")
+    turned = stridec.Shape((100, 3), dtype="f32", layout="F", tiles="tpu")
+    assert str(turned) == "f32[100,3]{0,1:T(4,128)}" and stridec.Shape("f32[8,3]", tiles=None) == stridec.Shape("f32[8,3]")
+    assert str(turned) in [row["shape"] for row in stridec.memory("f32[100,3]", tiles="tpu").instructions]
+
+
 def test_layouts_have_names():
     image = (2, 3, 4, 5)
     for name, order in [("NHWC", (1, 3, 2, 0)), ("channels_last", (1, 3, 2, 0)), ("C", (3, 2, 1, 0)), ("F", (0, 1, 2, 3))]:

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     reshard::{ReshardPlan, Transfer},
+    shape::Count,
     text::human_readable_num_bytes,
 };
 
@@ -104,10 +105,7 @@ pub(super) fn bytes(bytes: u128) -> String {
 
 /// Describes the number of bytes that a plan moves, in sentences.
 pub(super) fn sentences(plan: &ReshardPlan) -> Vec<String> {
-    let [from, to] = [plan.from(), plan.to()].map(|side| match side.devices() {
-        1 => "1 device".to_owned(),
-        devices => format!("{devices} devices"),
-    });
+    let [from, to] = [plan.from(), plan.to()].map(|side| Count(side.devices(), "device"));
     let sizes = plan.shape().dimensions().iter().map(|size| u128::from(size.bound().unwrap_or(0)));
     let array = bytes(sizes.product::<u128>() * u128::from(plan.element_bytes()));
     let (cost, bounds) = (plan.cost(), plan.bounds());
@@ -117,15 +115,10 @@ pub(super) fn sentences(plan: &ReshardPlan) -> Vec<String> {
         sentences.push(format!("Nothing is sent; {} stay where they are.", bytes(kept)));
         return sentences;
     }
-    let are_boxes = plan.transfers().iter().all(|of| of.region.as_box().is_some());
-    let [one, many] = if are_boxes { ["box", "boxes"] } else { ["part", "parts"] };
-    let boxes = match plan.transfers().len() {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
-    };
+    let messages = Count(plan.transfers().len() as u64, "message");
     let total = bytes(cost.total_bytes);
     sentences.push(format!(
-        "{boxes} of {total} in all go from one device to another, and {} stay where they are.",
+        "{messages} of {total} in all go from one device to another, and {} stay where they are.",
         bytes(kept)
     ));
     let least = |cost: u128, bound: u128| {

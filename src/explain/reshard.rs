@@ -27,7 +27,7 @@ const MAX_NAME: usize = 160;
 /// let place = |name: &str| name.parse::<Sharding>()?.place(&shape, None);
 /// let plan = plan(&shape, &place(names[0])?, &place(names[1])?)?;
 /// let picture = ReshardPicture::new(&plan, names).terminal(80);
-/// assert!(picture.contains("12 boxes of 384.00M in all"), "{picture}");
+/// assert!(picture.contains("12 messages of 384.00M in all"), "{picture}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]

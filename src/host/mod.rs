@@ -107,7 +107,9 @@ mod tables;
 mod task;
 mod tile;
 mod windows;
+mod zeroed;
 
 pub use error::HostError;
 pub(crate) use reads::each_read_box;
 pub use run::{plan, run, run_sources};
+pub use zeroed::zeroed;

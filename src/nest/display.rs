@@ -5,9 +5,10 @@
 use std::{cmp::Ordering, fmt};
 
 use super::{
-    Bounds, Case, CaseValue, CopyAxis, CopyNest, Count, Gaps, Guard, Operand, Quotient, Value,
-    case::Refusal, scattered::Scattered, width,
+    Bounds, Case, CaseValue, CopyAxis, CopyNest, Gaps, Guard, Operand, Quotient, Value,
+    case::Refusal, scattered::Scattered,
 };
+use crate::shape::{Count, width};
 
 impl fmt::Display for CopyNest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,7 +3,7 @@
 use super::Operand;
 use crate::{
     error_kind::ErrorKind,
-    shape::{ElementType, FieldPath, ShapeError},
+    shape::{Count, ElementType, FieldPath, ShapeError},
     stride::StrideError,
 };
 
@@ -29,7 +29,8 @@ pub enum NestError {
     },
     /// The rank of a tensor differs from the rank of the operation.
     #[error(
-        "expected {expected} dimensions, as many as the operation has, got {given} in the {operand}"
+        "expected {}, as many as the operation has, got {given} in the {operand}",
+        Count(*expected as u64, "dimension")
     )]
     Ranks {
         /// The tensor.

@@ -16,7 +16,7 @@ use super::{
     types::from_numpy_dtype,
     xla,
 };
-use crate::shape::{ElementType, Layout, ParseError, Shape, Tile, TileDimension};
+use crate::shape::{Count, ElementType, Layout, ParseError, Shape, Tile, TileDimension};
 
 /// The number that represents `*` among the extents of a tile.
 const COMBINE: i64 = i64::MIN;
@@ -42,7 +42,10 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let rank = prefix.sizes.len();
     if major_to_minor.len() != rank {
         let given = major_to_minor.len();
-        let reason = format!("expected {rank} dimensions, as many as the array has, got {given}");
+        let reason = format!(
+            "expected {}, as many as the array has, got {given}",
+            Count(rank as u64, "dimension")
+        );
         return Err(ParseError::new(order.place.clone(), reason));
     }
     let minor_to_major: Vec<usize> = major_to_minor

@@ -267,13 +267,7 @@ mod tests {
                 Some(2),
                 "byte_offset: expected a multiple of 4, the bytes of an element, got 2",
             ),
-            (
-                F32,
-                &[2],
-                &[],
-                None,
-                "byte_strides: expected 1 values, one for each dimension, got 0",
-            ),
+            (F32, &[2], &[], None, "byte_strides: expected 1 value, one for each dimension, got 0"),
             (
                 F32,
                 &[2],

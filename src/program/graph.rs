@@ -9,7 +9,10 @@ use std::collections::HashMap;
 use smallvec::SmallVec;
 
 use super::{ProgramError, pull::refused};
-use crate::hlo::{Computation, Instruction, Literal, Module, Opcode};
+use crate::{
+    hlo::{Computation, Instruction, Literal, Module, Opcode},
+    shape::Shape,
+};
 
 /// The maximum number of instructions that the compiler follows for one module. An instruction in a
 /// called computation counts once for each time that it is followed. A higher limit allows longer
@@ -97,6 +100,12 @@ impl<'a> Graph<'a> {
         let Opcode::Constant(literal) = self.instruction(node).opcode() else { return None };
         let part = |literal: Literal, &part: &usize| literal.parts().swap_remove(part);
         Some(path.iter().fold(Literal::clone(literal), part))
+    }
+
+    /// Returns the shape of the array at `path` inside a parameter of the program.
+    pub(super) fn parameter(&self, number: usize, path: &[usize]) -> &'a Shape {
+        let part = |shape: &'a Shape, &part: &usize| &shape.tuple_shapes()[part];
+        path.iter().fold(&self.module.parameters()[number], part)
     }
 
     /// Counts one more instruction that the compiler follows. Returns [`ProgramError::TooLong`]

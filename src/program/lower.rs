@@ -542,18 +542,56 @@ impl ModuleLowering<'_> {
                  most {MAX_ELEMENTS} elements"
             ));
         }
-        Ok("; elements are only moved and converted, and only indices are computed".to_owned())
+        let rule = "; elements are only moved and converted, and only indices are computed";
+        let table = match instruction.opcode() {
+            Opcode::Unary(_) | Opcode::Binary(_) => self.narrow_parameter(node)?,
+            _ => None,
+        };
+        Ok(match table {
+            None => rule.to_owned(),
+            Some((element_type, bits)) => format!(
+                "{rule}; a function of one {element_type} can be a table of {} entries, which JAX \
+                 looks up by table[x]",
+                1_u32 << bits
+            ),
+        })
+    }
+
+    /// Returns the element type of the only parameter on which a value depends, and the width of
+    /// the type in bits. Returns `None` if the value depends on several parameters or on none, or
+    /// if the elements have more than 8 bits.
+    fn narrow_parameter(
+        &mut self,
+        node: GraphNode,
+    ) -> Result<Option<(ElementType, u32)>, ProgramError> {
+        let read = self.parameters_of(node)?;
+        let mut read = read.iter();
+        let (Some((number, path)), None) = (read.next(), read.next()) else { return Ok(None) };
+        let element_type = self.graph.parameter(*number, path).element_type();
+        Ok(element_type.bits().filter(|bits| *bits <= 8).map(|bits| (element_type, bits)))
     }
 
     /// Returns true if a value depends on a parameter of the program, directly or through its
     /// operands.
     fn reads_parameters(&mut self, node: GraphNode) -> Result<bool, ProgramError> {
+        Ok(!self.parameters_of(node)?.is_empty())
+    }
+
+    /// Returns the parameters of the program on which a value depends, directly or through its
+    /// operands.
+    fn parameters_of(
+        &mut self,
+        node: GraphNode,
+    ) -> Result<HashSet<(usize, TuplePath)>, ProgramError> {
         let (mut seen, mut pending) = (HashSet::new(), vec![node]);
+        let mut read = HashSet::new();
         while let Some(node) = pending.pop() {
             for number in 0..self.graph.instruction(node).operands().len() {
                 let operand = self.graph.operand(node, number);
                 match self.graph.origin(operand, TuplePath::new())? {
-                    ArrayOrigin::Parameter(..) => return Ok(true),
+                    ArrayOrigin::Parameter(number, path) => {
+                        read.insert((number, path));
+                    }
                     ArrayOrigin::Instruction(found) | ArrayOrigin::Part(found, _) => {
                         if seen.insert(found) {
                             pending.push(found);
@@ -562,7 +600,7 @@ impl ModuleLowering<'_> {
                 }
             }
         }
-        Ok(false)
+        Ok(read)
     }
 
     fn unsupported(&self, node: GraphNode, reason: &str) -> ProgramError {

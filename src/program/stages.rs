@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::{BufferId, Program, ProgramError, ProgramStep};
 use crate::{
-    nest::{Count, width},
     schedule::{ScheduleError, Target, schedule},
+    shape::{Count, width},
     wgsl::Kernel,
 };
 

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use super::{Operation, Table, Tensor};
 use crate::{
     error::Error,
-    nest::{Count, width},
     schedule::{Candidate, Schedule, Target},
+    shape::{Count, width},
     stride::StrideDescriptor,
     wgsl::Kernel,
     window::Window,

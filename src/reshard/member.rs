@@ -10,7 +10,7 @@ use super::{
     split,
 };
 use crate::{
-    host::HostError,
+    host::{HostError, zeroed},
     nest::Operand,
     shape::{Layout, Shape},
     sharding::{Placement, Region},
@@ -314,7 +314,7 @@ impl Member {
         engine: &mut E,
     ) -> Result<(), RunError<E::Error>> {
         let Some(first) = round.sends.first() else { return Ok(()) };
-        let mut message = zeroed(self.sent_bytes(round))?;
+        let mut message = zeroed(self.sent_bytes(round)).map_err(ReshardError::from)?;
         self.pack(round, source, &mut message)?;
         engine.send(first.to, message).map_err(RunError::Engine)
     }
@@ -333,7 +333,7 @@ impl Member {
         engine: &mut E,
     ) -> Result<(), RunError<E::Error>> {
         let Some(first) = round.receives.first() else { return Ok(()) };
-        let mut message = zeroed(self.received_bytes(round))?;
+        let mut message = zeroed(self.received_bytes(round)).map_err(ReshardError::from)?;
         engine.receive(first.from, &mut message).map_err(RunError::Engine)?;
         Ok(self.unpack(round, &message, destination)?)
     }
@@ -379,14 +379,6 @@ impl Member {
             _ => Ok(None),
         }
     }
-}
-
-/// Returns zeroed memory for a shard or a message. Does not abort if there is not enough.
-fn zeroed(bytes: usize) -> Result<Vec<u8>, ReshardError> {
-    let mut image = Vec::new();
-    image.try_reserve_exact(bytes).map_err(|_| HostError::Memory { bytes })?;
-    image.resize(bytes, 0);
-    Ok(image)
 }
 
 /// Reorders the dimensions of a region. If `to_memory` is true, the result has them in memory

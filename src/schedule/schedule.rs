@@ -7,7 +7,10 @@ use super::{
     Block, Candidate, RowSegments, ScheduleError, Target, WholeRows, WordRuns, candidates,
     candidates::Body,
 };
-use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
+use crate::{
+    nest::{ACCESS_BYTES, CopyNest, GreatestSums, LastRead, Operand},
+    shape::{Count, width},
+};
 
 /// The maximum number of values of y that `workgroups` tries after the smallest one, which may
 /// dispatch too many workgroups. More are not useful: the smallest y always fits if the dispatch

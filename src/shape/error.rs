@@ -1,6 +1,6 @@
 //! [`ShapeError`]: the reasons why a shape is invalid.
 
-use super::{ElementType, FieldPath, PaddingValue};
+use super::{Count, ElementType, FieldPath, PaddingValue};
 use crate::error_kind::ErrorKind;
 
 /// The reason why a shape is invalid or cannot be decoded.
@@ -31,7 +31,7 @@ pub enum ShapeError {
         limit: usize,
     },
     /// A list with the wrong number of entries, which must be one per dimension.
-    #[error("{field}: expected {rank} entries, {accepted}, got {given}")]
+    #[error("{field}: expected {}, {accepted}, got {given}", Count(*rank as u64, "entry"))]
     Count {
         /// The list.
         field: FieldPath,

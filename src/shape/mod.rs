@@ -15,6 +15,7 @@
 //! ```
 
 mod convert;
+mod count;
 mod dimension_number;
 mod element_type;
 mod error;
@@ -33,6 +34,7 @@ mod text_protos;
 mod validate;
 mod wire;
 
+pub(crate) use count::{Count, width};
 pub(crate) use dimension_number::{dimension_number, dimension_numbers, permutation, signed};
 pub use element_type::ElementType;
 pub use error::ShapeError;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{MAX_RANGES, Region, ShardingError, cuts::Cuts, error::rule};
-use crate::shape::FieldPath;
+use crate::shape::{Count, FieldPath};
 
 /// The part of the array on each device. A part is a product of lists of ranges, one list for each
 /// dimension.
@@ -48,7 +48,8 @@ impl DeviceRegions {
         if let Some((device, (region, _))) =
             of_device.iter().find(|(_, (region, _))| region.dimensions().len() != rank)
         {
-            let expected = format!("boxes of {rank} dimensions, as the first has");
+            let expected =
+                format!("boxes of {}, as the first has", Count(rank as u64, "dimension"));
             return Err(rule(path(), expected, format!("{region} on device {device}")));
         }
         let parts: Vec<&Region> =

@@ -13,7 +13,7 @@ use super::{
     named::Named,
     tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
-use crate::shape::{FieldPath, Shape};
+use crate::shape::{Count, FieldPath, Shape};
 
 /// The indices of an array that lie on each device. A placement is a sharding that has been checked
 /// against the array and the number of devices.
@@ -76,7 +76,8 @@ impl Placement {
         };
         let tiled = |tiles: &[u64], name: &'static str| -> Result<Vec<Cuts>, ShardingError> {
             if tiles.len() != sizes.len() {
-                let expected = format!("{} dimensions, as {shape} has", sizes.len());
+                let expected =
+                    format!("{}, as {shape} has", Count(sizes.len() as u64, "dimension"));
                 return Err(rule(field(name), expected, tiles.len()));
             }
             Ok(sizes.iter().zip(tiles).map(|(&size, &tiles)| Cuts::even(size, tiles)).collect())
@@ -93,7 +94,8 @@ impl Placement {
             ShardingKind::Named(Named::Empty(dimensions))
                 if !dimensions.is_empty() && dimensions.len() != sizes.len() =>
             {
-                let expected = format!("{} dimensions, as {shape} has", sizes.len());
+                let expected =
+                    format!("{}, as {shape} has", Count(sizes.len() as u64, "dimension"));
                 return Err(rule(
                     field("named_sharding.dim_shardings"),
                     expected,

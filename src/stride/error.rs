@@ -3,7 +3,7 @@
 
 use crate::{
     error_kind::ErrorKind,
-    shape::{ElementType, FieldPath, ShapeError},
+    shape::{Count, ElementType, FieldPath, ShapeError},
 };
 
 /// The reason why a tensor cannot be lowered to a [`StrideDescriptor`](super::StrideDescriptor).
@@ -64,7 +64,10 @@ pub enum StrideError {
         what: &'static str,
     },
     /// A list that does not have one entry for each dimension.
-    #[error("{field}: expected {rank} values, one for each dimension, got {given}")]
+    #[error(
+        "{field}: expected {}, one for each dimension, got {given}",
+        Count(*rank as u64, "value")
+    )]
     Count {
         /// The field.
         field: &'static str,

@@ -18,7 +18,10 @@ use super::{
     words::{literal, type_name},
     writer::Writer,
 };
-use crate::nest::{Affine, CopyNest, Count, Value, signed, width};
+use crate::{
+    nest::{Affine, CopyNest, Value, signed},
+    shape::{Count, width},
+};
 
 /// The name of the innermost loop counter if an element consists of several units. It counts the
 /// units of one element.

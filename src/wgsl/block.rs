@@ -17,8 +17,9 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    nest::{Affine, CopyNest, Count, Guard, Value, signed, width},
+    nest::{Affine, CopyNest, Guard, Value, signed},
     schedule::{AdapterKind, Block, BlockAxis, BlockDigit, RowAlignment, Run, Seam, VECTOR_LANES},
+    shape::{Count, width},
 };
 
 /// Writes a kernel in which each invocation moves one [`Block`] in registers.

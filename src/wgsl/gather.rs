@@ -15,9 +15,9 @@ use super::{
     words::{literal, type_name},
     writer::Writer,
 };
-use crate::nest::{
-    Affine, CopyAxis, CopyNest, Count, Gaps, Guard, Lookup, MAX_CASES, Quotient, Refusal, Value,
-    width,
+use crate::{
+    nest::{Affine, CopyAxis, CopyNest, Gaps, Guard, Lookup, MAX_CASES, Quotient, Refusal, Value},
+    shape::{Count, width},
 };
 
 /// Writes a kernel in which each invocation computes one word of the destination, or one unit if

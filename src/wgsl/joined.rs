@@ -3,7 +3,7 @@
 //! these bytes.
 
 use super::writer::Writer;
-use crate::nest::width;
+use crate::shape::width;
 
 /// Writes the function `joined` for units of `bits` bits.
 pub(super) fn joined(writer: &mut Writer, bits: u32) {

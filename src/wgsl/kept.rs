@@ -15,8 +15,9 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    nest::{CopyNest, Gaps, width},
+    nest::{CopyNest, Gaps},
     schedule::WordRuns,
+    shape::width,
 };
 
 /// The value that the function `unit` returns at a place without an element, whose bits are kept.

@@ -16,8 +16,9 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    nest::{ACCESS_BYTES, Affine, Case, CaseValue, Count, Value, signed, width},
+    nest::{ACCESS_BYTES, Affine, Case, CaseValue, Value, signed},
     schedule::{RowSegment, RowSegments, source},
+    shape::{Count, width},
 };
 
 /// Writes a kernel in which each invocation copies a portion of one row.

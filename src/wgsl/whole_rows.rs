@@ -8,7 +8,7 @@ use super::{
     lookups::lookups,
     writer::Writer,
 };
-use crate::{nest::width, schedule::WholeRows};
+use crate::{schedule::WholeRows, shape::width};
 
 /// Writes a kernel in which each invocation copies a part of one row.
 #[inline(never)] // WebAssembly compiles a function at its first call

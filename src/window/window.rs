@@ -2,7 +2,10 @@
 
 use smallvec::SmallVec;
 
-use crate::{error_kind::ErrorKind, shape::FieldPath};
+use crate::{
+    error_kind::ErrorKind,
+    shape::{Count, FieldPath},
+};
 
 /// A map from each index of the destination to the index of the source that is copied there. A
 /// window describes a relayout or a slice.
@@ -144,7 +147,10 @@ impl Window {
 #[non_exhaustive]
 pub enum WindowError {
     /// A list that does not have one value for each dimension.
-    #[error("{field}: expected {rank} values, one for each dimension of the source, got {given}")]
+    #[error(
+        "{field}: expected {}, one for each dimension of the source, got {given}",
+        Count(*rank as u64, "value")
+    )]
     Count {
         /// The name of the list.
         field: &'static str,

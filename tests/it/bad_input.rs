@@ -388,7 +388,7 @@ fn requests() {
         ),
         (
             relayout(strided(11, &[2], &[]), tensor("f32[2]")),
-            "relayout.source.strided.strides: expected 1 entries, one for each dimension, got 0",
+            "relayout.source.strided.strides: expected 1 entry, one for each dimension, got 0",
         ),
     ] {
         check(result, Invalid, text);

@@ -52,7 +52,7 @@ fn reshards_are_drawn() {
     let rows = [&rows[..], &["--to", "{devices=[1,3]<=[3]}", "--to-layout", "{0,1}"]].concat();
     let text = sandbox.stridec(&rows).text().to_owned();
     assert!(text.contains("AFTER {devices=[1,3]<=[3]}, shards of {0,1}"), "{text}");
-    assert!(text.contains("9 boxes of 144B in all"), "{text}");
+    assert!(text.contains("9 messages of 144B in all"), "{text}");
     let svg = sandbox.stridec(&[&rows[..], &["--svg", "-"]].concat()).text().to_owned();
     assert!(svg.contains("<title>3 sends 16B to 2</title>"), "{svg}");
     assert_eq!(sandbox.stridec(&[&rows[..], &["--html", "page.html"]].concat()).text(), "");

@@ -6,7 +6,7 @@ use stridec::{Tensor, notation::from_byte_strides, shape::ElementType, stride::S
 
 use super::{dlpack, interface};
 use crate::{
-    errors::{invalid, raised},
+    errors::{invalid, raised, unsupported},
     torch::{is_of_torch, tensor_of_strides},
 };
 
@@ -52,9 +52,14 @@ impl HostArray {
         if let Some(found) = object.getattr_opt(intern!(py, "__array_struct__"))? {
             return interface::read(object, &found, argument);
         }
-        // A tensor that records gradients, such as a parameter of a module, is read without them.
+        // Gradients are not followed. A parameter of a module is read without them, as its weights
+        // are. The result of a computation would lose its gradient without a word.
         let object = &match object.getattr_opt(intern!(py, "requires_grad"))? {
             Some(records) if is_of_torch(object) && records.is_truthy()? => {
+                if !object.getattr(intern!(py, "grad_fn"))?.is_none() {
+                    let expected = "a tensor without a record of its gradient, which is not followed; call `detach()`";
+                    return Err(unsupported(argument, expected, "one that requires grad"));
+                }
                 object.call_method0(intern!(py, "detach"))?
             }
             _ => object.clone(),

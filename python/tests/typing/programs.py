@@ -17,5 +17,7 @@ for program in programs:
     flat: list[np.ndarray] = program.run(np.ones((2, 3), np.float32), device="host")
     parameter: stridec.Shape = program.parameters[0]
     assert result.shape == (2, 2) == flat[0].shape and parameter.ndim == 2
+traced = stridec.Program(jax.jit(rows).trace(jnp.zeros((2, 3), jnp.float32)))
+assert traced.results == programs[0].results
 exported = stridec.Program(jax.export.export(jax.jit(rows))(jnp.zeros((2, 3), jnp.float32)))
 assert exported.kernels[0].destination_bytes == 16 and "wgsl" not in exported.name

@@ -15,6 +15,8 @@ order = shape.minor_to_major
 assert index == (3, 5) and waste == 0 and math.prod(extents) == shape.size
 assert cells is not None and math.prod(cells) * 2 == shape.nbytes and order is not None and order[0] == 1
 names: dict[stridec.Shape, str] = {shape: str(shape), stridec.Shape([2, 3], dtype="f32", layout=[0, 1]): "turned"}
+tiled = stridec.Shape(extents, dtype="bf16", tiles="tpu")
+assert tiled == shape
 copy: stridec.Shape = pickle.loads(pickle.dumps(shape))
 assert names[copy] == str(shape) and shape.draw(columns=100)
 

@@ -3,7 +3,7 @@
 use super::{MAX_DIMENSION_COUNT, TensorDataType};
 use crate::{
     error_kind::ErrorKind,
-    shape::{ElementType, FieldPath},
+    shape::{Count, ElementType, FieldPath},
     stride::StrideError,
 };
 
@@ -175,7 +175,8 @@ pub enum DmlError {
     },
     /// A number of letters that differs from the number of dimensions.
     #[error(
-        "layout letters {text:?}: expected {rank} letters, one for each dimension, got {given}"
+        "layout letters {text:?}: expected {}, one for each dimension, got {given}",
+        Count(*rank as u64, "letter")
     )]
     LetterCount {
         /// The letters.

@@ -16,7 +16,7 @@ use crate::{
         strides::packed_strides,
         tensor::broken_rule,
     },
-    shape::{ElementType, MAX_RANK, ParseError},
+    shape::{Count, ElementType, MAX_RANK, ParseError},
     stride::{StrideDescriptor, digits_of_terms},
 };
 
@@ -186,7 +186,10 @@ fn map(
         Ok(())
     })?;
     if rank != sizes.len() {
-        let reason = format!("expected {} dimensions, as many as extents, got {rank}", sizes.len());
+        let reason = format!(
+            "expected {}, as many as extents, got {rank}",
+            Count(sizes.len() as u64, "dimension")
+        );
         return Err(ParseError::new(start..cursor.position(), reason));
     }
     cursor.expect("->")?;

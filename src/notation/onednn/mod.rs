@@ -27,7 +27,7 @@ use super::{
     tensor::broken_rule,
 };
 use crate::{
-    shape::{ElementType, ParseError},
+    shape::{Count, ElementType, ParseError},
     stride::StrideDescriptor,
 };
 
@@ -121,8 +121,8 @@ impl Tag {
             )
         })?;
         if names.len() != rank {
-            let reason =
-                format!("expected {rank} letters, one for each dimension, got {}", names.len());
+            let letters = Count(rank as u64, "letter");
+            let reason = format!("expected {letters}, one for each dimension, got {}", names.len());
             return Err(ParseError::new(place, reason));
         }
         let dimension = |letter: char| domain.find(letter.to_ascii_lowercase());

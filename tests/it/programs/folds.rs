@@ -365,6 +365,12 @@ fn refusals_say_why() {
         "`r`, f32[16]: cosine is not supported; elements are only moved and converted, and only indices \
          are computed"
     );
+    // A function of bytes has the way out of a table, unless it depends on other values too.
+    let bytes = "b = u8[16] parameter(1) f = f32[16] convert(b)";
+    let advice =
+        "; a function of one u8 can be a table of 256 entries, which JAX looks up by table[x]";
+    assert!(refusal(&format!("{bytes} ROOT r = f32[16] add(f, f)")).ends_with(advice));
+    assert!(!refusal(&format!("{bytes} ROOT r = f32[16] add(f, p)")).contains("table"));
 }
 
 /// If no elements are reduced, the result may still have many elements. It is then not computed at
