@@ -127,6 +127,12 @@ impl ExpandedCopy {
         (!pattern.gathers()).then_some(Self { loops, parts: copies, size, pattern })
     }
 
+    /// Returns true if the first pass transposes units in registers, and does not copy them row by
+    /// row.
+    pub(super) fn transposes(&self) -> bool {
+        self.parts.iter().any(|part| part.mover.transposes())
+    }
+
     /// Writes every block. The first block is read from the place that each source gives, and
     /// written at address `to`. `room` provides the memory of the buffer.
     pub(super) fn run(

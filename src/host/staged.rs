@@ -25,7 +25,7 @@ use super::{
     packed::pack,
     pattern::{BlockPart, BlockValue, Pattern, blocks_of_axis, scale_of},
     pieces::{Destination as _, DestinationSlices},
-    plan::{Streams, TilePlan},
+    plan::{Mover, Streams, TilePlan},
     plane::{PlanAxis, merged},
     simd::{PatternLoop, PatternSource, Simd},
     stream::LINE,
@@ -298,6 +298,11 @@ impl TileMover {
             }
         }
         Self::Plan(Box::new(plan))
+    }
+
+    /// Returns true if the mover transposes units in registers.
+    pub(super) fn transposes(&self) -> bool {
+        matches!(self, Self::Plan(plan) if matches!(plan.mover, Mover::Transpose(_)))
     }
 
     /// Returns the approximate memory that the mover occupies, in bytes.

@@ -577,44 +577,43 @@ impl Filling<'_, '_, '_> {
         let scales = places.iter().map(|place| place.scale).collect();
         let block = (parts, scales);
         let pattern = self.pattern(simd, unit, &block, &loops);
-        if let Some(pattern) = pattern {
+        let is_long_gather = |of: &Pattern| of.cost().1 > LINE && of.gathers();
+        if let Some(pattern) = pattern.clone().filter(|of| !is_long_gather(of)) {
             let (cycles, bytes) = pattern.cost();
-            let many_loads = cycles > bytes / 4;
-            let suits = if bytes <= LINE || !pattern.gathers() {
-                if many_loads {
-                    let (transposed, positions) = self.transposed(group);
-                    if transposed == positions {
-                        return None;
-                    }
+            if cycles > bytes / 4 {
+                let (transposed, positions) = self.transposed(group);
+                if transposed == positions {
+                    return None;
                 }
-                true
-            } else {
-                // The cache lines that a long block of many loads reads may evict each other before
-                // the next block reads them. Such a block is used as a pattern only if the boxes
-                // are copied row by row otherwise, with about as many loads.
-                let rows: usize = group.iter().map(|of| rows_inside(&of.walk_box, &inside)).sum();
-                let row_cycles = 2 * rows * bytes / parts_bytes(&block.0, unit);
-                cycles < row_cycles && self.transposed(group).0 == 0
-            };
-            if suits {
-                return Some(CopyStep::Pattern { pattern, places, to });
             }
+            return Some(CopyStep::Pattern { pattern, places, to });
         }
+        // The cache lines that a long block of many loads reads may evict each other before the
+        // next block reads them. Therefore a buffer is better if it transposes units. Without one,
+        // such a block is used as a pattern if its boxes would otherwise be copied row by row, with
+        // a load and a store for each row.
+        let (transposed, positions) = self.transposed(group);
+        let bytes = parts_bytes(&block.0, unit);
+        let rows: usize = group.iter().map(|of| rows_inside(&of.walk_box, &inside)).sum();
+        let by_rows = pattern.filter(|pattern| {
+            let (cycles, length) = pattern.cost();
+            transposed == 0 && cycles * bytes < 2 * rows * length
+        });
         // A loop from slice to slice rules out the buffer, because the second pass would have to
         // start again at each step of the loop.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
-        let steps = |axes: &[PlanAxis]| axes.iter().map(|axis| axis.extent).product::<usize>();
-        let bytes = parts_bytes(&block.0, unit);
-        if bytes > MOST_EXPANDED || bytes * steps(&loops) < LEAST_STAGED || loops.iter().any(leaves)
-        {
-            return None;
+        let steps = loops.iter().map(|axis| axis.extent).product::<usize>();
+        let staged = bytes <= MOST_EXPANDED
+            && bytes * steps >= LEAST_STAGED
+            && !loops.iter().any(leaves)
+            && 4 * transposed <= 3 * positions;
+        let expanded = if staged { self.expanded(simd, unit, &block, &loops) } else { None };
+        match (expanded, by_rows) {
+            (Some(copy), pattern) if pattern.is_none() || copy.transposes() => {
+                Some(CopyStep::Expanded { copy, places, to })
+            }
+            (_, pattern) => Some(CopyStep::Pattern { pattern: pattern?, places, to }),
         }
-        let (transposed, positions) = self.transposed(group);
-        if 4 * transposed > 3 * positions {
-            return None;
-        }
-        let copy = self.expanded(simd, unit, &block, &loops)?;
-        Some(CopyStep::Expanded { copy, places, to })
     }
 
     /// Returns a copy that puts a block together through a buffer, from the cache if possible.
