@@ -576,7 +576,25 @@ impl Filling<'_, '_, '_> {
         }
         let scales = places.iter().map(|place| place.scale).collect();
         let block = (parts, scales);
-        let pattern = self.pattern(simd, unit, &block, &loops);
+        let rows = group.iter().map(|of| rows_inside(&of.walk_box, &inside)).sum();
+        let copy = self.block_copy(group, (simd, unit), &block, &loops, rows)?;
+        Some(match copy {
+            BlockCopy::Pattern(pattern) => CopyStep::Pattern { pattern, places, to },
+            BlockCopy::Expanded(copy) => CopyStep::Expanded { copy, places, to },
+        })
+    }
+
+    /// Chooses the way to fill a block, which consists of the boxes of `group` and has `rows` rows.
+    /// Returns `None` if the boxes are better filled separately.
+    fn block_copy(
+        &mut self,
+        group: &[FoundBox],
+        (simd, unit): (Simd, usize),
+        block: &BlockOf,
+        loops: &SmallVec<[PlanAxis; 8]>,
+        rows: usize,
+    ) -> Option<BlockCopy> {
+        let pattern = self.pattern(simd, unit, block, loops);
         let is_long_gather = |of: &Pattern| of.cost().1 > LINE && of.gathers();
         if let Some(pattern) = pattern.clone().filter(|of| !is_long_gather(of)) {
             let (cycles, bytes) = pattern.cost();
@@ -586,7 +604,7 @@ impl Filling<'_, '_, '_> {
                     return None;
                 }
             }
-            return Some(CopyStep::Pattern { pattern, places, to });
+            return Some(BlockCopy::Pattern(pattern));
         }
         // The cache lines that a long block of many loads reads may evict each other before the
         // next block reads them. Therefore a buffer is better if it transposes units. Without one,
@@ -594,7 +612,6 @@ impl Filling<'_, '_, '_> {
         // a load and a store for each row.
         let (transposed, positions) = self.transposed(group);
         let bytes = parts_bytes(&block.0, unit);
-        let rows: usize = group.iter().map(|of| rows_inside(&of.walk_box, &inside)).sum();
         let by_rows = pattern.filter(|pattern| {
             let (cycles, length) = pattern.cost();
             transposed == 0 && cycles * bytes < 2 * rows * length
@@ -607,12 +624,12 @@ impl Filling<'_, '_, '_> {
             && bytes * steps >= LEAST_STAGED
             && !loops.iter().any(leaves)
             && 4 * transposed <= 3 * positions;
-        let expanded = if staged { self.expanded(simd, unit, &block, &loops) } else { None };
+        let expanded = if staged { self.expanded(simd, unit, block, loops) } else { None };
         match (expanded, by_rows) {
             (Some(copy), pattern) if pattern.is_none() || copy.transposes() => {
-                Some(CopyStep::Expanded { copy, places, to })
+                Some(BlockCopy::Expanded(copy))
             }
-            (_, pattern) => Some(CopyStep::Pattern { pattern: pattern?, places, to }),
+            (_, pattern) => pattern.map(BlockCopy::Pattern),
         }
     }
 
@@ -919,6 +936,12 @@ impl Filling<'_, '_, '_> {
         };
         Streams { start, ..self.streams }
     }
+}
+
+/// The way to fill a block: at once by a pattern, or through a buffer.
+enum BlockCopy {
+    Pattern(Arc<Pattern>),
+    Expanded(Arc<ExpandedCopy>),
 }
 
 /// Returns the number of rows that a box has inside one block. `inside` is true for the axes of the
