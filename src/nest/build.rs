@@ -1,6 +1,6 @@
 //! The first pass, [`build`]: creates a nest from the descriptors of two tensors and a window.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Write as _};
 
 use super::{
     Assembly, Case, CaseValue, Conversion, CopyNest, Guard, Index, NestError, Operand,
@@ -160,7 +160,10 @@ fn check(
     for (dimension, along) in window.dimensions().iter().enumerate() {
         let (given, expected) = (destination.sizes()[dimension], along.extent());
         if given != expected {
-            return Err(NestError::Extents { dimension, given, expected });
+            let Some(meant) = permuted(destination, window) else {
+                return Err(NestError::Extents { dimension, given, expected });
+            };
+            return Err(NestError::Permuted { dimension, given, expected, meant });
         }
         // The proof of a kernel relies on this check: the window reads no index past the source.
         let (given, last) = (source.sizes()[dimension], along.source_indices());
@@ -169,6 +172,37 @@ fn check(
         }
     }
     Ok(())
+}
+
+/// Returns `None` unless the destination has the extents of the window in another order. Otherwise,
+/// returns the layout with the window's dimensions whose memory is the destination's, if the extents
+/// tell which one that is.
+fn permuted(destination: &StrideDescriptor, window: &Window) -> Option<Option<String>> {
+    let (given, along) = (destination.sizes(), window.dimensions());
+    let number = |extent: u64| along.iter().filter(|along| along.extent() == extent).count();
+    let is_permutation =
+        |&extent: &u64| number(extent) == given.iter().filter(|&&other| other == extent).count();
+    if !given.iter().all(is_permutation) {
+        return None;
+    }
+    // The axes of a dense array are in the order of memory, major to minor.
+    let is_dense = destination.steps().is_empty()
+        && destination.is_packed()
+        && destination.physical_dimensions().is_some()
+        && destination.element_type().storage_bits() == Some(destination.element_bits());
+    if !is_dense || given.iter().any(|&extent| number(extent) != 1) {
+        return Some(None);
+    }
+    let mut extents = String::new();
+    let mut order = String::new();
+    for (number, (along, axis)) in along.iter().zip(destination.axes().iter().rev()).enumerate() {
+        let extent = given[axis.coordinate];
+        let dimension = window.dimensions().iter().position(|along| along.extent() == extent)?;
+        let comma = if number > 0 { "," } else { "" };
+        let _ = write!(extents, "{comma}{}", along.extent());
+        let _ = write!(order, "{comma}{dimension}");
+    }
+    Some(Some(format!("`{}[{extents}]{{{order}}}`", destination.element_type().name())))
 }
 
 /// Checks that the types are equal or can be converted.
@@ -263,10 +297,59 @@ fn source_index(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{nest::LastRead, shape::ElementType, window::Slice};
+    use crate::{Tensor, nest::LastRead, shape::ElementType, window::Slice};
 
     fn strided(size: u64, stride: i64, offset: u64) -> StrideDescriptor {
         StrideDescriptor::strided(ElementType::U8, 0, &[size], &[stride], offset).unwrap()
+    }
+
+    /// The layout in a refusal has the operation's extents and the memory of the refused layout.
+    #[test]
+    fn permuted_extents_name_the_layout_that_is_meant() {
+        let refusal = |from: &str, to: &str| {
+            let [from, to] = [from, to].map(|text| text.parse::<Tensor>().unwrap());
+            let window = Window::identity(from.descriptor().sizes());
+            build(from.descriptor(), to.descriptor(), &window).unwrap_err()
+        };
+        let meant = |from: &str, to: &str| match refusal(from, to) {
+            NestError::Permuted { meant, .. } => meant,
+            error => panic!("{error}"),
+        };
+        for (from, to, permutation) in [
+            ("f32[37,53,4]", "f32[4,37,53]", &[2, 0, 1][..]),
+            ("u8[37,53,4]", "bf16[53,4,37]{0,2,1}", &[1, 2, 0]),
+            ("f32[2,1,3,5]{0,1,2,3}", "f32[5,1,2,3]{1,0,3,2}", &[3, 1, 0, 2]),
+            ("f32[2,3]", "f32[3,2] strided<[2,1]>", &[1, 0]),
+        ] {
+            let text = meant(from, to).unwrap();
+            let layout: Tensor = text.trim_matches('`').parse().unwrap();
+            let refused: Tensor = to.parse().unwrap();
+            let sizes = layout.descriptor().sizes();
+            assert_eq!(sizes, from.parse::<Tensor>().unwrap().descriptor().sizes(), "{text}");
+            let mut index = vec![0; sizes.len()];
+            for number in 0..sizes.iter().product() {
+                let mut rest: u64 = number;
+                for (value, size) in index.iter_mut().zip(sizes) {
+                    (*value, rest) = (rest % size, rest / size);
+                }
+                let permuted: Vec<u64> = permutation.iter().map(|&d: &usize| index[d]).collect();
+                assert_eq!(
+                    layout.descriptor().offset(&index),
+                    refused.descriptor().offset(&permuted),
+                    "{text} {index:?}"
+                );
+            }
+        }
+        for (from, to) in [
+            ("f32[3,3,4]", "f32[4,3,3]"),
+            ("f32[2,3]", "f32[3,2]{1,0:T(2,2)}"),
+            ("f32[2,3]", "f32[3,2] strided<[4,1]>"),
+            ("s4[2,4]", "s4[4,2]{1,0:E(4)}"),
+        ] {
+            assert_eq!(meant(from, to), None, "{from} to {to}");
+        }
+        let other = refusal("f32[2,3,3]", "f32[3,2,2]");
+        assert_eq!(other, NestError::Extents { dimension: 0, given: 3, expected: 2 });
     }
 
     /// A window is valid only for the extents that it was made for. On a smaller source, it would
