@@ -181,8 +181,8 @@ export function convert(layout: Layout, as: string): string;
 /** Measures the buffers of a module, of XLA's out-of-memory report, or of a shape. */
 export function memory(module: string | ArrayBufferView | ArrayBuffer): Memory;
 /**
- * An error in an argument. The code is `UNSUPPORTED` if a valid argument is beyond a limit: a target's, or 2^53, above which
- * JavaScript rounds the numbers of an answer.
+ * An error in an argument. The code is `UNSUPPORTED` if the argument is valid but not supported, or is beyond a limit: a
+ * target's, or 2^53, above which JavaScript rounds the numbers of an answer.
  */
 export class StridecError extends Error {
   readonly code: "INVALID" | "UNSUPPORTED" | "FAILED";

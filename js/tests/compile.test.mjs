@@ -176,6 +176,12 @@ test("errors name the field, the value and what is expected", () => {
   refuses(() => offset("f32[2]", [2]), "index", "2");
   refuses(() => describe("f32["), "layout");
   refuses(() => convert("f32[2]", "runes"), "as", "runes");
+  // A layout that is valid but not supported has a code of its own.
+  for (const layout of ["token[]", "f32[2]{0:D(S)}"]) {
+    assert.throws(() => relayout(layout, "f32[2]"), { code: "UNSUPPORTED", field: "from" });
+    assert.throws(() => describe(layout), { code: "UNSUPPORTED", field: "layout" });
+  }
+  assert.throws(() => relayout("f32[", "f32[2]"), { code: "INVALID", field: "from" });
   const place = () => { try { relayout("f32[2,x]", "f32[2]"); } catch (error) { return error.place; } };
   assert.deepEqual(place()?.[0], 6);
 });

@@ -1,6 +1,8 @@
 //! The first pass, [`build`]: creates a nest from the descriptors of two tensors and a window.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
 
 use super::{
     Assembly, Case, CaseValue, Conversion, CopyNest, Guard, Index, NestError, Operand,
@@ -10,6 +12,7 @@ use super::{
     walk::Unfilled,
 };
 use crate::{
+    shape::{Layout, Shape},
     stride::{Coordinates, StrideDescriptor},
     window::Window,
 };
@@ -178,11 +181,10 @@ fn check(
 /// returns the layout with the window's dimensions whose memory is the destination's, if the extents
 /// tell which one that is.
 fn permuted(destination: &StrideDescriptor, window: &Window) -> Option<Option<String>> {
-    let (given, along) = (destination.sizes(), window.dimensions());
-    let number = |extent: u64| along.iter().filter(|along| along.extent() == extent).count();
-    let is_permutation =
-        |&extent: &u64| number(extent) == given.iter().filter(|&&other| other == extent).count();
-    if !given.iter().all(is_permutation) {
+    let given = destination.sizes();
+    let sizes: Vec<u64> = window.dimensions().iter().map(|along| along.extent()).collect();
+    let count = |extents: &[u64], extent| extents.iter().filter(|&&other| other == extent).count();
+    if given.iter().any(|&extent| count(given, extent) != count(&sizes, extent)) {
         return None;
     }
     // The axes of a dense array are in the order of memory, major to minor.
@@ -190,19 +192,16 @@ fn permuted(destination: &StrideDescriptor, window: &Window) -> Option<Option<St
         && destination.is_packed()
         && destination.physical_dimensions().is_some()
         && destination.element_type().storage_bits() == Some(destination.element_bits());
-    if !is_dense || given.iter().any(|&extent| number(extent) != 1) {
+    if !is_dense || given.iter().any(|&extent| count(given, extent) != 1) {
         return Some(None);
     }
-    let mut extents = String::new();
-    let mut order = String::new();
-    for (number, (along, axis)) in along.iter().zip(destination.axes().iter().rev()).enumerate() {
-        let extent = given[axis.coordinate];
-        let dimension = window.dimensions().iter().position(|along| along.extent() == extent)?;
-        let comma = if number > 0 { "," } else { "" };
-        let _ = write!(extents, "{comma}{}", along.extent());
-        let _ = write!(order, "{comma}{dimension}");
-    }
-    Some(Some(format!("`{}[{extents}]{{{order}}}`", destination.element_type().name())))
+    let dimension = |extent| sizes.iter().position(|&other| other == extent);
+    let axes = destination.axes().iter().rev();
+    let order = axes.map(|axis| dimension(given[axis.coordinate]));
+    let order: SmallVec<[usize; 8]> = order.collect::<Option<_>>()?;
+    let layout = Layout::new(order);
+    let shape = Shape::new(destination.element_type(), sizes.iter().copied(), layout);
+    Some(shape.ok().map(|shape| format!("`{shape}`")))
 }
 
 /// Checks that the types are equal or can be converted.
