@@ -14,7 +14,7 @@ use super::{
 use crate::{
     shape::{Layout, Shape},
     stride::{Coordinates, StrideDescriptor},
-    window::Window,
+    window::{Window, WindowDimension},
 };
 
 /// Builds the nest of an operation. For each place in the destination's memory, the nest finds the
@@ -163,10 +163,15 @@ fn check(
     for (dimension, along) in window.dimensions().iter().enumerate() {
         let (given, expected) = (destination.sizes()[dimension], along.extent());
         if given != expected {
-            let Some(meant) = permuted(destination, window) else {
-                return Err(NestError::Extents { dimension, given, expected });
-            };
-            return Err(NestError::Permuted { dimension, given, expected, meant });
+            let sizes: Vec<u64> = window.dimensions().iter().map(WindowDimension::extent).collect();
+            let is_permutation =
+                |&extent| count(destination.sizes(), extent) == count(&sizes, extent);
+            return Err(if sizes.iter().all(is_permutation) {
+                let meant = meant(destination, &sizes);
+                NestError::Permuted { dimension, given, expected, meant }
+            } else {
+                NestError::Extents { dimension, given, expected }
+            });
         }
         // The proof of a kernel relies on this check: the window reads no index past the source.
         let (given, last) = (source.sizes()[dimension], along.source_indices());
@@ -177,31 +182,31 @@ fn check(
     Ok(())
 }
 
-/// Returns `None` unless the destination has the extents of the window in another order. Otherwise,
-/// returns the layout with the window's dimensions whose memory is the destination's, if the extents
-/// tell which one that is.
-fn permuted(destination: &StrideDescriptor, window: &Window) -> Option<Option<String>> {
-    let given = destination.sizes();
-    let sizes: Vec<u64> = window.dimensions().iter().map(|along| along.extent()).collect();
-    let count = |extents: &[u64], extent| extents.iter().filter(|&&other| other == extent).count();
-    if given.iter().any(|&extent| count(given, extent) != count(&sizes, extent)) {
-        return None;
-    }
+/// Returns the number of dimensions that have this extent.
+fn count(extents: &[u64], extent: u64) -> usize {
+    extents.iter().filter(|&&other| other == extent).count()
+}
+
+/// Returns the layout with the dimensions `sizes`, a permutation of the destination's, whose memory
+/// is the destination's. Returns `None` if the destination is not a dense array, or if its extents
+/// do not tell which layout that is.
+fn meant(destination: &StrideDescriptor, sizes: &[u64]) -> Option<String> {
     // The axes of a dense array are in the order of memory, major to minor.
     let is_dense = destination.steps().is_empty()
         && destination.is_packed()
         && destination.physical_dimensions().is_some()
         && destination.element_type().storage_bits() == Some(destination.element_bits());
-    if !is_dense || given.iter().any(|&extent| count(given, extent) != 1) {
-        return Some(None);
+    if !is_dense || sizes.iter().any(|&extent| count(sizes, extent) != 1) {
+        return None;
     }
-    let dimension = |extent| sizes.iter().position(|&other| other == extent);
-    let axes = destination.axes().iter().rev();
-    let order = axes.map(|axis| dimension(given[axis.coordinate]));
+    let order = destination.axes().iter().rev().map(|axis| {
+        let extent = destination.sizes()[axis.coordinate];
+        sizes.iter().position(|&other| other == extent)
+    });
     let order: SmallVec<[usize; 8]> = order.collect::<Option<_>>()?;
     let layout = Layout::new(order);
     let shape = Shape::new(destination.element_type(), sizes.iter().copied(), layout);
-    Some(shape.ok().map(|shape| format!("`{shape}`")))
+    shape.ok().map(|shape| format!("`{shape}`"))
 }
 
 /// Checks that the types are equal or can be converted.
