@@ -1,6 +1,6 @@
-// Runs the programs of a document on Dawn, and compares what they print with what the document says:
-// `node readme.mjs FILE`. A block of JavaScript is a program if it begins with an import, or if a block
-// of text follows, its output.
+// Runs the programs of a document on Dawn, and compares what they print with what the document
+// says: `node readme.mjs FILE`. A block of JavaScript is a program if it begins with an import, or if
+// a block of text follows, its output.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 // The package in Deno or Bun: `deno run --allow-all runtime.mjs README`. Compiles, and runs the
-// lines of README if the runtime has WebGPU. Deno has it, so that a device that is missing is an error.
+// lines of README if the runtime has WebGPU. Deno has it, so that a missing device is an error.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { init, relayout } from "stridec";

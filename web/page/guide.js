@@ -1,8 +1,9 @@
 "use strict";
 // Ten steps from strides to tiles of tiles, and an exercise. Each step shows a layout, which the
-// reader may change, and has a question. If the answer is the place of an element, its index and its
-// offset follow the answer. The lead has two lines on a telephone, so that the picture stays on the
-// first screen; the text is folded there. A part of the text may be a link that shows a layout.
+// reader may change, and has a question. If the answer is the place of an element, its index and
+// its offset follow the answer. The lead has two lines on a telephone, so that the picture stays
+// on the first screen; the text is folded there. A part of the text may be a link that shows a
+// layout.
 
 const GUIDE = [
   {
