@@ -2,11 +2,26 @@
 
 const STORAGE = 128, COPY_SRC = 4, COPY_DST = 8, MAP_READ = 1;
 
+/** The names of the usages of a buffer, from the lowest bit. */
+const USAGES = ["MAP_READ", "MAP_WRITE", "COPY_SRC", "COPY_DST", "INDEX", "VERTEX", "UNIFORM", "STORAGE", "INDIRECT", "QUERY_RESOLVE"];
+
 const fail = (message) => { throw new TypeError(`stridec/gpu: ${message}`); };
+const isFunction = (given) => typeof given === "function";
+/** Names what is given in place of something else: the name of its class, or its type. */
+const named = (given) => (given === null ? "null" : typeof given === "object" ? given.constructor?.name ?? "an object" : typeof given);
+const count = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
+/** Names what is given, with a way out if a promise is given. */
+const got = (given) => `got ${named(given)}${isFunction(given?.then) ? "; await it" : ""}`;
+/** Refuses what is neither a kernel nor a program. */
+function check(code) {
+  if (!Array.isArray(code?.kernels ?? code?.dispatches)) fail(`expected a kernel or a program, ${got(code)}${typeof code === "string" ? "; if it is JSON, give JSON.parse of it" : ""}`);
+}
 const align = (bytes) => Math.max(4, Math.ceil(bytes / 4) * 4);
 const kernelsOf = (code) => code.kernels ?? [code];
 /** The sizes to bind of the buffers of a program's parameters and results. */
 const sizesOf = ({ parameters, results }) => [...parameters, ...results].map(({ bindingBytes }) => bindingBytes);
+/** Names a buffer by its number and its label. */
+const called = (at, buffer) => `buffer ${at}${buffer?.label ? ` ${JSON.stringify(buffer.label)}` : ""}`;
 /** The part of a buffer that a caller gives. */
 function part(resource) {
   const { buffer, offset = 0, size } = resource?.buffer ? resource : { buffer: resource };
@@ -18,7 +33,7 @@ function apart(program, given) {
   const places = sizesOf(program).map((size, at) => ({ ...part(given[at]), size }));
   places.forEach((place, at) => {
     const other = at < program.parameters.length ? undefined : places.slice(0, at).find((other) => place.buffer && other.buffer === place.buffer && overlap(place, other));
-    if (other) fail(`buffer ${at} is a result and overlaps buffer ${places.indexOf(other)}; expected a buffer of its own, or a part that does not overlap`);
+    if (other) fail(`${called(at, place.buffer)} is a result and overlaps ${called(places.indexOf(other), other.buffer)}; expected a buffer of its own, or a part that does not overlap`);
   });
 }
 /** Writes bytes to the start of a buffer, in whole words. */
@@ -35,7 +50,9 @@ export class KernelRunner {
   #scratch = new WeakMap();
   #capacity;
 
-  constructor(device, { cacheCapacity = 256 } = {}) {
+  constructor(device, { cacheCapacity = 256, ...others } = {}) {
+    if (!isFunction(device?.createShaderModule)) fail(`new KernelRunner: expected a GPUDevice, ${got(device)}${isFunction(device?.requestDevice) ? "; give what its requestDevice() promises" : ""}`);
+    for (const name of Object.keys(others)) fail(`new KernelRunner: no option ${name}; expected cacheCapacity`);
     this.device = device;
     this.#capacity = cacheCapacity;
   }
@@ -69,6 +86,7 @@ export class KernelRunner {
 
   /** Compiles the pipelines of a kernel or a program asynchronously, so that `encode` does not wait. */
   async prepare(code) {
+    check(code);
     await Promise.all(kernelsOf(code).filter(({ dispatches }) => dispatches.length).map(async (kernel) => {
       const key = this.#key(kernel);
       this.#keep(key, this.#pipelines.get(key) ?? await this.device.createComputePipelineAsync(this.#descriptor(kernel)));
@@ -79,14 +97,15 @@ export class KernelRunner {
   /** Checks what WebGPU would, and returns the parts of the buffers to bind. */
   #bound(kernel, given) {
     const { bindings } = kernel;
-    if (given.length !== bindings.length) fail(`expected ${bindings.length} buffers, ${bindings.length - 1} to read and then the destination, got ${given.length}`);
+    if (given.length !== bindings.length) fail(`expected ${count(bindings.length, "buffer")}, ${bindings.length - 1} to read and then the destination, got ${given.length}`);
     const alignment = this.device.limits.minStorageBufferOffsetAlignment;
     const parts = given.map((resource, at) => {
       const { buffer, offset, size } = part(resource);
       const { sizeInBytes: needed } = bindings[at];
-      const name = `buffer ${at}`;
-      if (typeof buffer?.usage !== "number") fail(`${name}: expected a GPUBuffer or { buffer, offset, size }, got ${buffer === undefined ? typeof resource : typeof buffer}`);
-      if (!(buffer.usage & STORAGE)) fail(`${name}: expected the usage STORAGE, got ${buffer.usage}; create it with GPUBufferUsage.STORAGE`);
+      const name = called(at, buffer);
+      const isArray = ArrayBuffer.isView(resource);
+      if (typeof buffer?.usage !== "number") fail(`${name}: expected a GPUBuffer or { buffer, offset, size }, ${got(isArray ? resource : buffer)}${isArray ? "; `run` takes typed arrays" : ""}`);
+      if (!(buffer.usage & STORAGE)) fail(`${name}: expected the usage STORAGE, got ${USAGES.filter((_, bit) => buffer.usage >> bit & 1).join(" | ")}; create it with GPUBufferUsage.STORAGE`);
       if (!Number.isInteger(offset) || offset < 0) fail(`${name}: expected an offset that is an integer of at least 0, got ${offset}`);
       if (offset % alignment) fail(`${name}: expected an offset that is a multiple of ${alignment}, got ${offset}`);
       const room = Math.min(size ?? Infinity, buffer.size - offset);
@@ -96,8 +115,8 @@ export class KernelRunner {
     const last = parts.at(-1);
     parts.slice(0, -1).forEach(({ buffer, offset, size }, at) => {
       if (buffer !== last?.buffer) return;
-      if (!bindings[at].writable) fail(`buffer ${at} is the destination's buffer too; WebGPU does not allow a buffer to be read and written in one dispatch, so give the destination a buffer of its own`);
-      if (overlap({ offset, size }, last)) fail(`buffer ${at} overlaps the destination; expected parts of the buffer that do not overlap`);
+      if (!bindings[at].writable) fail(`${called(at, buffer)} is the destination's buffer too; WebGPU does not allow a buffer to be read and written in one dispatch, so give the destination a buffer of its own`);
+      if (overlap({ offset, size }, last)) fail(`${called(at, buffer)} overlaps the destination; expected parts of the buffer that do not overlap`);
     });
     return parts;
   }
@@ -130,13 +149,14 @@ export class KernelRunner {
 
   /** Records a kernel or a program in an open pass, or in a pass of its own in an encoder. */
   encode(encoder, code, ...buffers) {
-    const isPass = typeof encoder?.dispatchWorkgroups === "function";
-    if (!isPass && typeof encoder?.beginComputePass !== "function") fail("expected a command encoder or an open compute pass");
+    const isPass = isFunction(encoder?.dispatchWorkgroups);
+    if (!isPass && !isFunction(encoder?.beginComputePass)) fail(`encode: expected a command encoder or an open compute pass, ${got(encoder)}`);
+    check(code);
     const record = [];
     if (code.kernels) {
       const { parameters, results } = code;
-      const count = parameters.length + results.length;
-      if (buffers.length !== count) fail(`expected ${count} buffers, ${parameters.length} of parameters and then ${results.length} of results, got ${buffers.length}`);
+      const all = parameters.length + results.length;
+      if (buffers.length !== all) fail(`expected ${count(all, "buffer")}, ${parameters.length} of parameters and then ${results.length} of results, got ${buffers.length}`);
       const lists = { ...this.#own(code), PARAMETER: buffers, RESULT: buffers.slice(parameters.length) };
       for (const kernel of code.kernels) record.push([kernel, kernel.bindings.map(({ source }) => lists[source.kind][source.number])]);
     } else {
@@ -153,6 +173,7 @@ export class KernelRunner {
   /** Runs a kernel or a program on typed arrays. Returns the bytes of the result, or of each of a program. */
   async run(code, ...inputs) {
     const { device } = this;
+    check(code);
     /** Such a kernel has no bindings, whatever its sources are. */
     const isEmpty = !code.kernels && !code.dispatches.length;
     const keeps = code.gaps === "GAPS_KEEP";
@@ -160,17 +181,17 @@ export class KernelRunner {
     /** The size of each buffer to bind; 0 if no kernel reads it. */
     const sizes = code.kernels ? sizesOf(code) : code.bindings.map(({ sizeInBytes }) => sizeInBytes);
     const reads = isEmpty ? Math.max(0, inputs.length - Number(keeps)) : sizes.length - written.length;
-    const count = keeps ? reads + 1 : reads;
-    if (inputs.length !== count) fail(`expected ${count} inputs${keeps ? ", the last one with what the destination has" : ""}, got ${inputs.length}`);
+    const all = keeps ? reads + 1 : reads;
+    if (inputs.length !== all) fail(`expected ${count(all, "input")}${keeps ? ", the last one with what the destination has" : ""}, got ${inputs.length}`);
     const images = inputs.map((input, at) => {
       if (input instanceof ArrayBuffer) return new Uint8Array(input);
-      return ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : fail(`input ${at}: expected a typed array or an ArrayBuffer, got ${typeof input}`);
+      return ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : fail(`input ${at}: expected a typed array or an ArrayBuffer, ${got(input)}`);
     });
-    const check = (name, given, least) => given === least || given === align(least) || fail(`${name}: expected ${least} bytes, got ${given}`);
-    if (code.kernels) images.forEach(({ length }, at) => check(`input ${at}`, length, code.parameters[at].sizeInBytes));
-    else if (reads || isEmpty) check(reads < 2 ? "input 0" : `inputs 0 to ${reads - 1} together`, images.slice(0, reads).reduce((sum, { length }) => sum + length, 0), code.sourceBytes);
+    const fits = (name, given, least) => given === least || given === align(least) || fail(`${name}: expected ${count(least, "byte")}, got ${given}`);
+    if (code.kernels) images.forEach(({ length }, at) => fits(`input ${at}`, length, code.parameters[at].sizeInBytes));
+    else if (reads || isEmpty) fits(reads < 2 ? "input 0" : `inputs 0 to ${reads - 1} together`, images.slice(0, reads).reduce((sum, { length }) => sum + length, 0), code.sourceBytes);
     if (!code.kernels) images.forEach(({ length }, at) => length > sizes[at] && fail(`input ${at}: expected at most ${sizes[at]} bytes, got ${length}`));
-    if (keeps) check(`input ${reads}`, images[reads].length, code.destinationBytes);
+    if (keeps) fits(`input ${reads}`, images[reads].length, code.destinationBytes);
     if (isEmpty) {
       const result = new Uint8Array(code.destinationBytes);
       if (keeps) result.set(images[reads].subarray(0, result.length));

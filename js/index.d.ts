@@ -3,7 +3,7 @@ type Global<Name extends string, Else> = typeof globalThis extends { [_ in Name]
 
 /** A name of an element type, such as `f32`, `bf16`, `u8`, `s4` or `f8e4m3fn`. */
 export type ElementType = "pred" | "s2" | "s4" | "s8" | "s16" | "s32" | "s64" | "u2" | "u4" | "u8" | "u16" | "u32" | "u64" | "bf16" | "f16" | "f32" | "f64" | "c64" | "c128" | "f8e4m3fn" | "f8e5m2" | "f4e2m1fn" | (string & {});
-/** XLA's notation `f32[2,3]{0,1}`, strides `f32[2,3] strided<[5,1]>`, or that of another system: `torch:…`, `numpy:…`, `cute:…`, `memref<…>`. */
+/** XLA's notation `f32[2,3]{0,1}`, in which braces list the dimensions from the fastest in memory to the slowest, strides `f32[2,3] strided<[5,1]>`, or that of another system: `torch:…`, `numpy:…`, `cute:…`, `memref<…>`. */
 export type Notation = string;
 export interface XlaLayout {
   type: ElementType;
@@ -22,14 +22,23 @@ export interface StridedLayout {
   offset?: number;
 }
 export type Layout = Notation | XlaLayout | StridedLayout;
-/** An order of the dimensions, which are those of the source: `NHWC`, `NWC`, `NDHWC`, `{0,1}`. */
+/**
+ * An order of the dimensions, which are those of the source.
+ *
+ * Braces list the dimensions by number, from the fastest in memory to the slowest: `{0,1}`, `{1,0,2}`.
+ *
+ * Letters list them from the slowest to the fastest: `NHWC`, `NWC`, `NDHWC`. The source's dimensions
+ * count as N, C, D, H, W in that order, without those that the letters leave out, however they lie in
+ * memory: `CHW` of `f32[37,53,4]` takes 37 for C, and so changes nothing. If the source's dimensions
+ * mean something else, say so: `CHW over HWC`, or `{1,0,2}`. The letters Z, Y, X are known too.
+ */
 export type Order = "NCHW" | "NHWC" | (string & {});
 
 export interface Binding {
   readonly group: number;
   readonly binding: number;
   readonly writable: boolean;
-  /** The least number of bytes to bind, a multiple of 4. */
+  /** The least number of bytes to bind, a multiple of 4: create the buffer with this size. */
   readonly sizeInBytes: number;
   /** In a program, the buffer to bind. */
   readonly source?: { readonly kind: "PARAMETER" | "CONSTANT" | "SCRATCH" | "RESULT"; readonly number: number };
@@ -53,7 +62,9 @@ export interface Kernel {
   readonly dispatches: readonly Dispatch[];
   /** The whole operation as buffer copies, if that is possible. */
   readonly copyRegions: readonly CopyRegion[];
+  /** The bytes of the sources together. They may be no multiple of 4: size a buffer by its binding's `sizeInBytes`. */
   readonly sourceBytes: number;
+  /** The bytes of the result. They may be no multiple of 4: size a buffer by `bindings.at(-1).sizeInBytes`. */
   readonly destinationBytes: number;
   readonly strategy: "copy" | "rows" | "transpose" | "gather" | "empty";
   readonly gaps: "GAPS_FILL" | "GAPS_KEEP";
@@ -143,13 +154,16 @@ export interface Memory {
   readonly temporaries_bytes: number;
 }
 
-/** An address, a response, the bytes, or a `WebAssembly.Module`. */
+/** Where the module `stridec.wasm` is: an address, a response, the bytes, or a `WebAssembly.Module`. */
 export type InitInput = string | { readonly href: string } | ArrayBufferView | ArrayBuffer | Global<"Response", never> | Promise<Global<"Response", never>> | object;
 /** Loads the compiler. By default it is `stridec.wasm` beside the script. */
 export function init(source?: InitInput): Promise<void>;
 /** Loads the compiler from its bytes or a `WebAssembly.Module`. Browsers allow this outside the main thread only. */
 export function initSync(bytes: ArrayBufferView | ArrayBuffer | object): void;
-/** Compiles a copy from one layout to another. Two element types convert the values. */
+/**
+ * Compiles a copy from one layout to another. Both list the same dimensions in one order. Two element
+ * types convert the values: a float becomes the nearest one, of two the even one. No kernel needs `shader-f16`.
+ */
 export function relayout(from: Layout, to: Layout | Order, options?: CompileOptions): Kernel;
 /** Compiles a copy of a window of the source. */
 export function slice(from: Layout, window: Window, options?: CompileOptions & { to?: Layout | Order }): Kernel;
@@ -159,17 +173,20 @@ export function program(module: string | ArrayBufferView | ArrayBuffer, options?
 export function describe(layout: Layout): Description;
 /** Returns the offset of an element in memory, in elements. An offset above 2^53 is refused as `UNSUPPORTED`. */
 export function offset(layout: Layout, index: readonly number[]): number;
-/** Writes a layout in another notation: `xla`, `torch`, `numpy`, `cute`, `memref`, … */
-export function convert(layout: Layout, as: string): Notation;
+/**
+ * Writes a layout as another system does: `xla`, `torch`, `numpy`, `cute`, `memref`, … The result is a
+ * notation to give back if the name stands before it: `torch:${convert(layout, "torch")}`.
+ */
+export function convert(layout: Layout, as: string): string;
 /** Measures the buffers of a module, of XLA's out-of-memory report, or of a shape. */
 export function memory(module: string | ArrayBufferView | ArrayBuffer): Memory;
 /**
- * An error in an argument. The code is `UNSUPPORTED` if a valid argument is beyond a limit: a target's, or 2^53, above which
- * JavaScript rounds the numbers of an answer.
+ * An error in an argument. The code is `UNSUPPORTED` if the argument is valid but not supported, or is beyond a limit: a
+ * target's, or 2^53, above which JavaScript rounds the numbers of an answer.
  */
 export class StridecError extends Error {
   readonly code: "INVALID" | "UNSUPPORTED" | "FAILED";
-  /** The argument that is wrong: `from`, `to`, `window.offsets`, `options.target`, … Empty if it is no single one. */
+  /** The argument that is wrong, with which the message begins: `from`, `to`, `window.offsets`, `options.target`, … Empty if it is no single one. */
   readonly field: string;
   /** The place in its text, in UTF-16 units. */
   readonly place: readonly [start: number, end: number] | null;

@@ -16,31 +16,67 @@ export class StridecError extends Error {
   }
 }
 
-const invalid = (field, expected, given) => new StridecError("INVALID", field, `${field}: expected ${expected}, got ${show(given)}`);
+const invalid = (field, expected, given, way = "") => new StridecError("INVALID", field, `${field}: expected ${expected}, got ${show(given)}${way}`);
 
 function show(given) {
   if (typeof given === "bigint") return `${given}n`;
+  // Objects of the platform, such as devices and promises, have no JSON that says what they are.
+  const name = given?.constructor?.name;
+  if (given && typeof given === "object" && name && name !== "Object" && !Array.isArray(given)) return ArrayBuffer.isView(given) ? `${name} of ${given.byteLength} bytes` : name;
   const text = typeof given === "string" || (given && typeof given === "object") ? JSON.stringify(given) : String(given);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+/** Refuses fields of an object that have no meaning here. */
+function known(field, object, names) {
+  for (const name of Object.keys(object)) {
+    if (names.includes(name) || object[name] === undefined) continue;
+    const meant = names.find((other) => other.toLowerCase().startsWith(name.toLowerCase().slice(0, 3)));
+    throw new StridecError("INVALID", `${field}.${name}`, `${field}.${name}: no such field here; expected ${names.join(", ")}${meant ? `; did you mean ${meant}?` : ""}`);
+  }
 }
 
 /** Loads the compiler. Without an argument, it is the file `stridec.wasm` beside this script. */
 export async function init(source = new URL("./stridec.wasm", import.meta.url)) {
   let given = await source;
-  if (typeof given === "string" || given instanceof URL) {
-    const url = new URL(given, import.meta.url);
-    if (url.protocol === "file:" && globalThis.process?.versions?.node) {
-      const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ "node:fs/promises");
-      given = await readFile(url);
-    } else {
-      given = await fetch(url);
-    }
-  }
+  if (typeof given === "string" || given instanceof URL) given = await loaded(given);
   // Node loads its client of HTTP, which takes 25 ms, when somebody names `Response`.
   const isLoaded = isBytes(given) || given instanceof WebAssembly.Module;
-  if (!isLoaded && typeof Response === "function" && given instanceof Response) given = await compiled(given);
-  if (!(given instanceof WebAssembly.Module)) given = await WebAssembly.compile(given);
-  exports = (await WebAssembly.instantiate(given)).exports;
+  try {
+    if (!isLoaded && typeof Response === "function" && given instanceof Response) given = await compiled(given);
+    if (!(given instanceof WebAssembly.Module)) given = await WebAssembly.compile(bytesOfModule(given));
+    use(given, await WebAssembly.instantiate(given));
+  } catch (error) {
+    throw noModule(error);
+  }
+}
+
+const MODULE = "stridec.wasm: its address, a Response, its bytes or a WebAssembly.Module";
+
+/** Returns the bytes or the response at an address. */
+async function loaded(address) {
+  const url = new URL(address, import.meta.url);
+  try {
+    if (url.protocol !== "file:" || !globalThis.process?.versions?.node) return await fetch(url);
+    const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ "node:fs/promises");
+    return await readFile(url);
+  } catch (error) {
+    throw new StridecError("FAILED", "source", `source: expected ${MODULE}, got an address that cannot be read: ${url}: ${error.message}`);
+  }
+}
+
+function bytesOfModule(given) {
+  if (!isBytes(given)) throw invalid("source", MODULE, given);
+  return given;
+}
+
+/** Returns the error for a module that does not compile, unless it is one already. */
+const noModule = (error) => (error instanceof StridecError ? error : new StridecError("FAILED", "source", `source: expected ${MODULE}, got something else: ${error.message}`));
+
+/** Answers questions with this instance of a module from now on. */
+function use(given, instance) {
+  if (!instance.exports.show) throw new StridecError("INVALID", "source", `source: expected ${MODULE}, got another module`);
+  exports = instance.exports;
   module = given;
 }
 
@@ -54,13 +90,30 @@ function compiled(response) {
 
 /** Loads the compiler from its bytes. Browsers allow this outside the main thread only. */
 export function initSync(bytes) {
-  module = bytes instanceof WebAssembly.Module ? bytes : new WebAssembly.Module(bytes);
-  exports = new WebAssembly.Instance(module).exports;
+  try {
+    const given = bytes instanceof WebAssembly.Module ? bytes : new WebAssembly.Module(bytesOfModule(bytes));
+    use(given, new WebAssembly.Instance(given));
+  } catch (error) {
+    throw noModule(error);
+  }
 }
 
 /** The caller's names of the fields of all questions that compile. */
 const OPTIONS = { target: "options.target", table: "options.table" };
 const SLICE = { ...OPTIONS, to: "options.to", offsets: "window.offsets", sizes: "window.sizes", strides: "window.strides" };
+
+/** The compiler's own names at the start of its messages, and the fields of its answers. */
+const OWN_NAMES = /^(source|destination|window_offsets|window_sizes|window_strides|table|target|preset)(?=[.:[])(: )?/;
+
+/** The message of an error in a field, which names the field as the caller knows it. */
+function about(field, message) {
+  if (!field) return message;
+  // Limits have the names of `GPUSupportedLimits` here.
+  const said = message.replace(/^target\.\w+/, (path) => path.replace(/_(\w)/g, (_, letter) => letter.toUpperCase())).replace(/^table_/, "table.");
+  const own = OWN_NAMES.exec(said);
+  const rest = own ? said.slice(own[0].length) : said;
+  return `${field}${own && !own[2] ? "" : ": "}${rest}`;
+}
 
 /** Asks the compiler. `names` are the caller's names of the fields. */
 function ask(question, bytes = "", names = OPTIONS) {
@@ -83,7 +136,8 @@ function ask(question, bytes = "", names = OPTIONS) {
   }
   if (answer.error) {
     const { code, field, message, place } = answer.error;
-    throw new StridecError(code, names[field] ?? field, message, place);
+    const name = names[field] ?? field;
+    throw new StridecError(code, name, about(name, message), place);
   }
   return answer;
 }
@@ -115,10 +169,7 @@ function notation(field, layout) {
   if (typeof layout.type !== "string" || !/^\w+$/.test(layout.type)) throw invalid(`${field}.type`, "an element type such as \"f32\"", layout.type);
   const dimensions = integers(`${field}.dimensions`, layout.dimensions);
   const start = `${layout.type}[${dimensions}]`;
-  const known = layout.strides ? ["type", "dimensions", "strides", "offset"] : ["type", "dimensions", "minorToMajor", "tiles", "elementSizeInBits"];
-  for (const key of Object.keys(layout)) {
-    if (!known.includes(key) && layout[key] !== undefined) throw new StridecError("INVALID", `${field}.${key}`, `${field}.${key}: no such field here; expected ${known.join(", ")}`);
-  }
+  known(field, layout, layout.strides ? ["type", "dimensions", "strides", "offset"] : ["type", "dimensions", "minorToMajor", "tiles", "elementSizeInBits"]);
   if (layout.strides) {
     const strides = integers(`${field}.strides`, layout.strides, -Infinity);
     return `${start} strided<[${strides}]${layout.offset === undefined ? "" : `, offset: ${integer(`${field}.offset`, layout.offset)}`}>`;
@@ -129,15 +180,20 @@ function notation(field, layout) {
   return `${start}{${order}${tiles || bits ? ":" : ""}${tiles ? `T${tiles}` : ""}${bits}}`;
 }
 
-/** Returns the parts of a question that all kinds of compilation have. */
-function compilation(options = {}) {
+/** The options of a relayout. */
+const COMPILE = ["target", "gaps", "table"];
+
+/** Returns the parts of a question that all kinds of compilation have. `names` are the options. */
+function compilation(options = {}, names) {
   if (!options || typeof options !== "object") throw invalid("options", "an object", options);
+  known("options", options, names);
   const { target, gaps } = options;
   const question = {};
   if (typeof target === "string") {
     question.target = target;
   } else if (target !== undefined) {
-    if (!target || typeof target !== "object") throw invalid("options.target", "a preset's name or the limits of a device", target);
+    const way = target?.limits ? "; did you mean its limits, such as device.limits?" : "";
+    if (!target || typeof target !== "object" || way) throw invalid("options.target", "a preset's name or the limits of a device", target, way);
     for (const name of LIMITS) {
       if (target[name] === undefined) continue;
       question[name] = Number(integer(`options.target.${name}`, target[name]));
@@ -149,23 +205,26 @@ function compilation(options = {}) {
   return question;
 }
 
-/** Compiles a relayout or a slice. */
-function operation(question, options, names) {
+/** Compiles a relayout or a slice, whose options have the names `allowed`. */
+function operation(question, options, allowed, names) {
+  const asked = { ...question, ...compilation(options, allowed) };
   const table = options?.table;
-  if (table !== undefined && (!table || typeof table !== "object")) throw invalid("options.table", "an object with entries", table);
-  if (table === undefined) return ask({ ...question, ...compilation(options) }, "", names).kernel;
+  if (table === undefined) return ask(asked, "", names).kernel;
+  if (!table || typeof table !== "object") throw invalid("options.table", "an object with entries", table);
+  known("options.table", table, ["entries", "dimension"]);
   const dimension = table.dimension === undefined ? -1 : Number(integer("options.table.dimension", table.dimension));
-  return ask({ ...question, ...compilation(options), table: dimension }, bytesOf("options.table.entries", table.entries), names).kernel;
+  return ask({ ...asked, table: dimension }, bytesOf("options.table.entries", table.entries), names).kernel;
 }
 
 /** Compiles a copy from one layout to another. Two element types convert the values. */
 export function relayout(from, to, options) {
-  return operation({ kind: "relayout", from: notation("from", from), to: notation("to", to) }, options);
+  return operation({ kind: "relayout", from: notation("from", from), to: notation("to", to) }, options, COMPILE);
 }
 
 /** Compiles a copy of a window of the source. */
 export function slice(from, window, options) {
   if (!window || typeof window !== "object") throw invalid("window", "an object with offsets and sizes", window);
+  known("window", window, ["offsets", "sizes", "strides"]);
   const sizes = integers("window.sizes", window.sizes);
   const question = {
     kind: "slice",
@@ -175,12 +234,12 @@ export function slice(from, window, options) {
     sizes: sizes.join(),
     strides: (window.strides ? integers("window.strides", window.strides, -Infinity) : sizes.map(() => 1)).join(),
   };
-  return operation(question, options, SLICE);
+  return operation(question, options, [...COMPILE, "to"], SLICE);
 }
 
 /** Compiles a module that moves data: HLO text, StableHLO text or a serialized HLO module. */
 export function program(module, options) {
-  return ask({ kind: "program", ...compilation(options) }, module).program;
+  return ask({ kind: "program", ...compilation(options, ["target"]) }, module).program;
 }
 
 /** Describes a layout, like `stridec describe --format json`. */

@@ -35,13 +35,22 @@ cp -r tests/* examples "$folder"
 npm pack --silent --pack-destination "$folder" >/dev/null
 cd "$folder"
 contents=$(tar -tzf stridec-*.tgz | sort | tr '\n' ' ')
-expected="package/LICENSE-APACHE package/LICENSE-MIT package/README.md package/gpu.d.ts package/gpu.js package/index.d.ts package/index.js package/package.json package/stridec.wasm "
+expected="package/LICENSE-APACHE package/LICENSE-MIT package/README.md package/examples/camera.mjs package/examples/pass.mjs package/gpu.d.ts package/gpu.js package/index.d.ts package/index.js package/package.json package/stridec.wasm "
 [[ $contents == "$expected" ]] || { echo "expected $expected, got $contents" >&2; exit 1; }
 npm ci --ignore-scripts --no-audit --no-fund --silent
 npm install --no-save --ignore-scripts --no-audit --no-fund --silent ./stridec-*.tgz
 npx publint run --strict --pack npm node_modules/stridec
 npx attw --profile esm-only --exclude-entrypoints stridec.wasm package.json -- ./stridec-*.tgz
 
+# The types of imported JSON files are looser than those of the package.
+node --input-type=module - <<'END'
+import { writeFileSync } from "node:fs";
+import { init, program, relayout } from "stridec";
+await init();
+writeFileSync("kernel.json", JSON.stringify(relayout("f32[2,3]", "f32[2,3]{0,1}")));
+const module = "ENTRY e { p = f32[4,6] parameter(0)\n ROOT r = f32[6,4] transpose(p), dimensions={1,0} }";
+writeFileSync("program.json", JSON.stringify(program(module)));
+END
 # Types: two compilers, with and without lib.dom, with and without @webgpu/types.
 for compiler in ts54 typescript; do
     for lib in '"es2022"' '"es2022", "dom"'; do
@@ -57,7 +66,7 @@ for compiler in ts54 typescript; do
 {
   "compilerOptions": {
     "noEmit": true, "strict": true, "skipLibCheck": $skip,
-    "module": "nodenext", "moduleResolution": "nodenext", "target": "es2022",
+    "module": "nodenext", "moduleResolution": "nodenext", "target": "es2022", "resolveJsonModule": true,
     "lib": [$lib], "types": [$types]
   },
   "files": ["sample.mts"]

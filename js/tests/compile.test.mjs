@@ -39,6 +39,19 @@ test("every way to load", async () => {
   await assert.rejects(init(new Response("", { status: 404 })), /404/);
 });
 
+test("what is no module is refused, and the compiler stays", async () => {
+  const empty = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
+  for (const [source, got] of [[7, "got 7"], [{}, "got {}"], [null, "got null"], [bytes.subarray(0, 99), "got something else"], [empty, "got another module"], [new WebAssembly.Module(empty), "got another module"]]) {
+    const said = (error) => error instanceof StridecError && error.field === "source" && error.message.startsWith("source: expected stridec.wasm") && error.message.includes(got);
+    await assert.rejects(init(source), said);
+    assert.throws(() => initSync(source), said);
+  }
+  await assert.rejects(init("nowhere.wasm"), { field: "source", message: /nowhere\.wasm: ENOENT/ });
+  await assert.rejects(init(new Response("<!doctype html>", { headers: { "content-type": "text/html" } })), /source: expected stridec\.wasm.*magic word/);
+  await assert.rejects(init(new Response("<!doctype html>", { headers: { "content-type": "application/wasm" } })), { field: "source" });
+  assert.equal(offset("f32[2]", [1]), 1);
+});
+
 test("kernels are those of the command line", () => {
   for (const [from, to, ...options] of [
     ["f32[8,64,112,112]", "f32[8,64,112,112]{1,3,2,0}"],
@@ -65,6 +78,11 @@ test("an order takes the dimensions of the source", () => {
   same({ type: "f32", dimensions: [2, 3, 4, 5], minorToMajor: [1, 3, 2, 0] }, "NCHW", "f32[2,3,4,5]{3,2,1,0}");
   same("torch:f32[2, 3, 4, 5][60, 20, 5, 1]", "NHWC", "f32[2,3,4,5]{1,3,2,0}");
   same("u8[2,3]", "{0,1}", "u8[2,3]{0,1}");
+  // The source's dimensions count as C, H, W, unless the order says otherwise.
+  same("f32[37,53,4]", "CHW", "f32[37,53,4]{2,1,0}");
+  same("f32[37,53,4]", "CHW over HWC", "f32[37,53,4]{1,0,2}");
+  same("f32[37,53,4]", "WCH", "f32[37,53,4]{1,0,2}");
+  same("f32[3,4,5]", "XYZ", "f32[3,4,5]{0,1,2}");
   const window = { offsets: [0, 0, 1], sizes: [2, 3, 4], strides: [1, 1, 2] };
   assert.deepEqual(slice("f32[2,3,5]", window, { to: "NWC" }), slice("f32[2,3,5]", window, { to: "f32[2,3,2]{1,2,0}" }));
 });
@@ -77,6 +95,11 @@ test("layouts as objects", () => {
   assert.equal(offset({ type: "f32", dimensions: [2, 3], strides: [5, 1], offset: 2 }, [1, 2]), 9);
   assert.equal(offset("memref<2x3xf32, strided<[3, 1]>>", [1, 1]), 4);
   assert.match(convert("f32[2,3]{0,1}", "torch"), /stride=\(1, 2\)/);
+  // With its name before it, every notation can be given back.
+  for (const name of ["xla", "jax", "numpy", "torch", "onednn", "tvm", "cute", "memref", "dml", "dlpack"]) {
+    const given = `${name}:${convert("f32[2,3]{0,1}", name)}`;
+    assert.equal(offset(given, [0, 2]), 4, given);
+  }
 });
 
 test("numbers that JavaScript would round are refused", () => {
@@ -115,12 +138,24 @@ test("programs and memory", () => {
 
 test("errors name the field, the value and what is expected", () => {
   refuses(() => relayout("f32[2,3", "f32[2,3]"), "from", "expected");
-  refuses(() => relayout("f32[2,3]", "f32[2,4]"), "to");
+  refuses(() => relayout("f32[2,3]", "f32[2,4]"), "to", "to.dimensions[1]: expected an extent of 3", "got 4");
+  refuses(() => relayout("f32[37,53,4]", "f32[4,37,53]"), "to", "did you mean `f32[37,53,4]{1,0,2}`?");
+  refuses(() => relayout("f32[4,4,3]", "f32[3,4,4]"), "to", "list the same dimensions in one order");
+  refuses(() => relayout("f32[4,5]", "ABC"), "to", "to: layout letters", "NCDHW or PZYX", "'A'");
+  refuses(() => relayout("f32[6000,6000]", "f32[6000,6000]{0,1}"), "from", "from: expected an image of at most");
   refuses(() => relayout(7, "f32[2]"), "from", "got 7");
   refuses(() => relayout({ type: "f32", dimensions: [2, -1] }, "f32[2]"), "from.dimensions[1]", "-1");
   refuses(() => relayout({ type: "f32", dimensions: [2], order: [0] }, "f32[2]"), "from.order", "minorToMajor");
   refuses(() => relayout("f32[2]", "NHWC"), "to", "1 letter");
-  refuses(() => relayout("f32[2]", "f32[2]", { target: "abacus" }), "options.target", "abacus");
+  refuses(() => relayout("f32[2]", "f32[2]", { target: "abacus" }), "options.target", "options.target: expected one of webgpu", "abacus");
+  class GPUDevice { limits = { maxStorageBufferBindingSize: 1 }; }
+  refuses(() => relayout("f32[2]", "f32[2]", { target: new GPUDevice() }), "options.target", "got GPUDevice; did you mean its limits, such as device.limits?");
+  refuses(() => relayout("f32[2]", "f32[2]", { target: Promise.resolve() }), "options.target", "got Promise");
+  refuses(() => relayout("f32[2]", "f32[2]", { gap: "fill" }), "options.gap", "expected target, gaps, table; did you mean gaps?");
+  refuses(() => relayout("f32[2]", "f32[2]", { to: "f32[2]" }), "options.to", "no such field here");
+  refuses(() => slice("f32[4]", { offset: [0], sizes: [2] }), "window.offset", "did you mean offsets?");
+  refuses(() => relayout("u8[2]", "u8[2]", { table: { entry: [] } }), "options.table.entry", "did you mean entries?");
+  refuses(() => program("ENTRY e { ROOT p = f32[4] parameter(0) }", { gaps: "keep" }), "options.gaps", "expected target");
   refuses(() => relayout("f32[2]", "f32[2]", { target: {} }), "options.target", "maxStorageBufferBindingSize");
   refuses(() => relayout("f32[2]", "f32[2]", { gaps: "yes" }), "options.gaps", "yes");
   refuses(() => slice("f32[4]", { offsets: [0.5], sizes: [2] }), "window.offsets[0]", "0.5");
@@ -129,17 +164,24 @@ test("errors name the field, the value and what is expected", () => {
   const module = "ENTRY e { p = f32[4,6] parameter(0)\n ROOT r = f32[6,4] transpose(p), dimensions={1,0} }";
   refuses(() => program(module, { target: "abacus" }), "options.target", "abacus");
   refuses(() => program(module, { target: { maxComputeInvocationsPerWorkgroup: 0 } }), "options.target", "got 0");
-  refuses(() => slice("f32[4]", { offsets: [9], sizes: [2] }), "window.offsets");
+  refuses(() => slice("f32[4]", { offsets: [9], sizes: [2] }), "window.offsets", "window.offsets[0]: expected offset + size");
   refuses(() => slice("f32[4]", { offsets: [0], sizes: [2] }, { to: "f32[" }), "options.to");
   refuses(() => memory({}), "module", "typed array");
-  refuses(() => relayout("f32[2]", "f32[2]", { target: { maxComputeInvocationsPerWorkgroup: 0 } }), "options.target", "got 0");
+  refuses(() => relayout("f32[2]", "f32[2]", { target: { maxComputeInvocationsPerWorkgroup: 0 } }), "options.target", "options.target.maxComputeInvocationsPerWorkgroup: expected at least 1, got 0");
   refuses(() => relayout("f32[2]", "f32[2]", null), "options", "null");
   refuses(() => program("ENTRY", 3), "options", "got 3");
   refuses(() => slice("f32[4]", { offsets: [0], sizes: [2] }, null), "options", "null");
   refuses(() => relayout("u8[2]", "u8[2]", { table: null }), "options.table", "null");
+  refuses(() => relayout("u8[2]", "u8[2]", { table: { entries: new Uint8Array(256), dimension: 4 } }), "options.table", "options.table.dimension: expected a dimension below 1");
   refuses(() => offset("f32[2]", [2]), "index", "2");
   refuses(() => describe("f32["), "layout");
   refuses(() => convert("f32[2]", "runes"), "as", "runes");
+  // A layout that is valid but not supported has a code of its own.
+  for (const layout of ["token[]", "f32[2]{0:D(S)}"]) {
+    assert.throws(() => relayout(layout, "f32[2]"), { code: "UNSUPPORTED", field: "from" });
+    assert.throws(() => describe(layout), { code: "UNSUPPORTED", field: "layout" });
+  }
+  assert.throws(() => relayout("f32[", "f32[2]"), { code: "INVALID", field: "from" });
   const place = () => { try { relayout("f32[2,x]", "f32[2]"); } catch (error) { return error.place; } };
   assert.deepEqual(place()?.[0], 6);
 });

@@ -158,11 +158,38 @@ test("it checks what WebGPU would", () => {
   refuses(/buffer 1: expected at least 24 bytes/, source, { buffer: result, size: 20 });
   refuses(/buffer 0: expected an offset that is a multiple of \d+, got 4/, { buffer: source, offset: 4 }, result);
   for (const offset of [-256, 0.5, NaN, "0"]) refuses(/buffer 0: expected an offset that is an integer of at least 0/, { buffer: source, offset }, result);
-  refuses(/buffer 0: expected the usage STORAGE/, make(24, GPUBufferUsage.COPY_DST), result);
+  refuses(/buffer 0: expected the usage STORAGE, got COPY_SRC \| COPY_DST; create it with/, make(24, GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC), result);
+  const labelled = device.createBuffer({ label: "weights", size: 8, usage: GPUBufferUsage.STORAGE });
+  refuses(/buffer 1 "weights": expected at least 24 bytes/, source, labelled);
+  refuses(/buffer 0: expected a GPUBuffer or \{ buffer, offset, size \}, got Float32Array; `run` takes typed arrays/, new Float32Array(6), result);
+  refuses(/buffer 0: expected a GPUBuffer .* got Promise; await it/, Promise.resolve(source), result);
   refuses(/destination's buffer too/, source, source);
   refuses(/buffer 0: expected a GPUBuffer/, undefined, result);
-  assert.throws(() => runner.encode({}, kernel, source, result), /command encoder or an open compute pass/);
+  assert.throws(() => runner.encode({}, kernel, source, result), /command encoder or an open compute pass, got Object/);
   return assert.rejects(run(device, kernel, new Uint8Array(20)), /input 0: expected 24 bytes, got 20/);
+});
+
+test("a runner says what it expects", async () => {
+  const adapter = await gpu.requestAdapter();
+  const refuses = (message, ...given) => assert.throws(() => new KernelRunner(...given), { name: "TypeError", message });
+  refuses(/new KernelRunner: expected a GPUDevice, got undefined/);
+  refuses(/got null/, null);
+  refuses(/got GPUAdapter; give what its requestDevice\(\) promises/, adapter);
+  refuses(/got Promise; await it/, Promise.resolve(device));
+  refuses(/no option capacity; expected cacheCapacity/, device, { capacity: 2 });
+  const runner = new KernelRunner(device);
+  const kernel = relayout("u32[2,3]", "u32[2,3]{0,1}");
+  const encoder = device.createCommandEncoder();
+  for (const [given, got] of [[JSON.stringify(kernel), /got string; if it is JSON, give JSON\.parse of it/], [undefined, /got undefined/], [[kernel], /got Array/], [Promise.resolve(kernel), /got Promise; await it/]]) {
+    for (const message of [/stridec\/gpu: expected a kernel or a program/, got]) {
+      await assert.rejects(runner.prepare(given), { name: "TypeError", message });
+      await assert.rejects(runner.run(given), { name: "TypeError", message });
+      assert.throws(() => runner.encode(encoder, given), { name: "TypeError", message });
+    }
+  }
+  encoder.finish();
+  await assert.rejects(runner.run(kernel), /expected 1 input, got 0/);
+  await assert.rejects(runner.run(kernel, [1, 2, 3]), /input 0: expected a typed array or an ArrayBuffer, got Array/);
 });
 
 test("results of a program have buffers of their own", async () => {
@@ -197,7 +224,7 @@ test("a kernel without dispatches keeps gaps, and checks its inputs", async () =
   assert.deepEqual([empty.dispatches, empty.gaps], [[], "GAPS_KEEP"]);
   const nothing = new Uint8Array(0);
   assert.deepEqual(await run(device, empty, nothing, nothing), nothing);
-  await assert.rejects(run(device, empty), /expected 1 inputs, the last one with what the destination has, got 0/);
+  await assert.rejects(run(device, empty), /expected 1 input, the last one with what the destination has, got 0/);
   await assert.rejects(run(device, empty, new Uint8Array(9), nothing), /input 0: expected 0 bytes, got 9/);
   // A destination whose places are all gaps.
   const gaps = { ...empty, destinationBytes: 6 };

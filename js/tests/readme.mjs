@@ -1,5 +1,6 @@
-// Runs the lines of a document on Dawn, and compares what they print with what the document says:
-// `node readme.mjs FILE`. A block of JavaScript is followed by a block of text, its output.
+// Runs the programs of a document on Dawn, and compares what they print with what the document
+// says: `node readme.mjs FILE`. A block of JavaScript is a program if it begins with an import, or if
+// a block of text follows, its output.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,11 +12,11 @@ const next = (fence) => text.slice(fence.index + fence[0].length);
 const blocks = fences.flatMap((fence, at) => {
   const [, language, lines] = fence;
   const output = fences[at + 1];
-  return language === "js" && output?.[1] === "text" && next(fence).startsWith("\n```text\n")
-    ? [[lines, output[2]]]
-    : [];
+  if (language !== "js") return [];
+  if (output?.[1] === "text" && next(fence).startsWith("\n```text\n")) return [[lines, output[2]]];
+  return lines.startsWith("import ") ? [[lines, ""]] : [];
 });
-assert(blocks.length > 0, "the document has no lines with their output");
+assert(blocks.some(([, output]) => output), "the document has no lines with their output");
 // The document shows the lines that Node needs.
 const start = fences.find(([, , lines]) => lines.startsWith("const { create, globals }"))?.[2];
 assert(start, "the document has no lines for Node");

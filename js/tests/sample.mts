@@ -1,5 +1,7 @@
 // A sample of the types, compiled under each set-up of TypeScript.
 import { StridecError, convert, describe, init, initSync, memory, offset, program, relayout, slice, type Kernel, type Layout } from "stridec";
+import imported from "./kernel.json" with { type: "json" };
+import importedProgram from "./program.json" with { type: "json" };
 import { KernelRunner, run, type Device, type Encoder, type Resource } from "stridec/gpu";
 
 export async function sample(device: Device, encoder: Encoder, source: Resource, result: Resource, bytes: Uint8Array): Promise<Uint8Array> {
@@ -17,6 +19,14 @@ export async function sample(device: Device, encoder: Encoder, source: Resource,
   const runner = new KernelRunner(device, { cacheCapacity: bindings + sizes.length });
   await runner.prepare(cut);
   runner.encode(encoder, kernel, source, result);
+  // Kernels from files have looser types.
+  for (const one of [imported, await runner.prepare(imported), kernel]) runner.encode(encoder, one, source, result);
+  runner.encode(encoder, await runner.prepare(importedProgram), source, result);
+  const answers: Uint8Array[] = await runner.run(importedProgram, bytes);
+  const answer: Uint8Array = await run(device, imported, answers[0] ?? bytes);
+  describe(`torch:${convert(tiled, "torch")}`).physical_bytes + answer.length;
+  // @ts-expect-error: a list of kernels is no program
+  await runner.prepare([kernel]);
   try {
     convert(tiled, "torch");
   } catch (error) {

@@ -153,12 +153,16 @@ fn words(side: Side<'_>, name: &str) -> Markup {
             p { (words.size) "." }
             @for sentence in &words.tiles { p { (sentence) } }
             @if !words.digits.is_empty() {
+                p {
+                    "The offset of an element is the sum of its digits, each times its stride. A digit is an index, such as d0, or a part of one that a tile cuts: the quotient d0/8 or the remainder d0%8."
+                    @if padded { " Some digits have values that only padding has." }
+                }
                 table {
                     caption hidden { "Digits of an index, major to minor" }
                     tr {
                         th scope="col" { "digit" }
-                        th scope="col" { "places" }
-                        @if padded { th scope="col" { "of them elements" } }
+                        th scope="col" { "values" }
+                        @if padded { th scope="col" { "in elements" } }
                         th scope="col" { "stride" }
                     }
                     @for row in &words.digits {
@@ -268,7 +272,7 @@ pub(super) fn text_and_dispatches(
 ) -> Markup {
     let invocations: u32 = workgroup_size.iter().product();
     html! {
-        (count(wgsl.len() as u64, "byte")) " of WGSL, workgroups of " (invocations) "; dispatches: "
+        span.length { (count(wgsl.len() as u64, "byte")) " of WGSL" } ", workgroups of " (invocations) "; dispatches: "
         @if dispatches.is_empty() { "none" }
         @for (number, [x, y, z]) in dispatches.iter().enumerate() {
             @if number > 0 { ", " }
@@ -291,7 +295,11 @@ fn nest(nest: &CopyNest, wgsl: &str) -> Markup {
     let marks = marks(nest, wgsl);
     html! {
         h2 { "The loop nest" }
-        p.lead { "Outermost first, in units of " (count(nest.dst_bits().into(), "bit")) ". Point at a stride: the kernel's lines that use it are marked." }
+        p.lead { "Outermost first, in units of " (count(nest.dst_bits().into(), "bit")) "."
+            @if marks.iter().any(|mark| mark.lines.iter().any(|lines| !lines.is_empty())) {
+                span.pointing { " Point at a stride: the kernel's lines that use it are marked." }
+            }
+        }
         table {
             tr { th scope="col" { "axis" } th scope="col" { "steps" } th scope="col" { "source stride" } th scope="col" { "destination stride" } }
             @for mark in &marks {

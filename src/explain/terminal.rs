@@ -257,11 +257,11 @@ fn table(text: &mut String, words: &Sentences) {
         return;
     }
     let name = words.digits.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(5);
-    let _ = writeln!(text, "{:name$}  {:>8}  {:>10}", "digit", "places", "stride");
+    let _ = writeln!(text, "{:name$}  {:>8}  {:>10}", "digit", "values", "stride");
     for row in &words.digits {
         let _ = write!(text, "{:name$}  {:>8}  {:>10}", row.name, row.places, row.stride);
         if row.values < row.places {
-            let _ = write!(text, "  {} of them elements", row.values);
+            let _ = write!(text, "  {} of them in elements", row.values);
         }
         text.push('\n');
     }

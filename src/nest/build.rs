@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 use super::{
     Assembly, Case, CaseValue, Conversion, CopyNest, Guard, Index, NestError, Operand,
     assembly::WalkStart,
@@ -10,8 +12,9 @@ use super::{
     walk::Unfilled,
 };
 use crate::{
+    shape::{Layout, Shape},
     stride::{Coordinates, StrideDescriptor},
-    window::Window,
+    window::{Window, WindowDimension},
 };
 
 /// Builds the nest of an operation. For each place in the destination's memory, the nest finds the
@@ -160,7 +163,15 @@ fn check(
     for (dimension, along) in window.dimensions().iter().enumerate() {
         let (given, expected) = (destination.sizes()[dimension], along.extent());
         if given != expected {
-            return Err(NestError::Extents { dimension, given, expected });
+            let sizes: Vec<u64> = window.dimensions().iter().map(WindowDimension::extent).collect();
+            let is_permutation =
+                |&extent| count(destination.sizes(), extent) == count(&sizes, extent);
+            return Err(if sizes.iter().all(is_permutation) {
+                let meant = meant(destination, &sizes);
+                NestError::Permuted { dimension, given, expected, meant }
+            } else {
+                NestError::Extents { dimension, given, expected }
+            });
         }
         // The proof of a kernel relies on this check: the window reads no index past the source.
         let (given, last) = (source.sizes()[dimension], along.source_indices());
@@ -169,6 +180,33 @@ fn check(
         }
     }
     Ok(())
+}
+
+/// Returns the number of dimensions that have this extent.
+fn count(extents: &[u64], extent: u64) -> usize {
+    extents.iter().filter(|&&other| other == extent).count()
+}
+
+/// Returns the layout with the dimensions `sizes`, a permutation of the destination's, whose memory
+/// is the destination's. Returns `None` if the destination is not a dense array, or if its extents
+/// do not tell which layout that is.
+fn meant(destination: &StrideDescriptor, sizes: &[u64]) -> Option<String> {
+    // The axes of a dense array are in the order of memory, major to minor.
+    let is_dense = destination.steps().is_empty()
+        && destination.is_packed()
+        && destination.physical_dimensions().is_some()
+        && destination.element_type().storage_bits() == Some(destination.element_bits());
+    if !is_dense || sizes.iter().any(|&extent| count(sizes, extent) != 1) {
+        return None;
+    }
+    let order = destination.axes().iter().rev().map(|axis| {
+        let extent = destination.sizes()[axis.coordinate];
+        sizes.iter().position(|&other| other == extent)
+    });
+    let order: SmallVec<[usize; 8]> = order.collect::<Option<_>>()?;
+    let layout = Layout::new(order);
+    let shape = Shape::new(destination.element_type(), sizes.iter().copied(), layout);
+    shape.ok().map(|shape| format!("`{shape}`"))
 }
 
 /// Checks that the types are equal or can be converted.
@@ -263,10 +301,59 @@ fn source_index(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{nest::LastRead, shape::ElementType, window::Slice};
+    use crate::{Tensor, nest::LastRead, shape::ElementType, window::Slice};
 
     fn strided(size: u64, stride: i64, offset: u64) -> StrideDescriptor {
         StrideDescriptor::strided(ElementType::U8, 0, &[size], &[stride], offset).unwrap()
+    }
+
+    /// The layout in a refusal has the operation's extents and the memory of the refused layout.
+    #[test]
+    fn permuted_extents_name_the_layout_that_is_meant() {
+        let refusal = |from: &str, to: &str| {
+            let [from, to] = [from, to].map(|text| text.parse::<Tensor>().unwrap());
+            let window = Window::identity(from.descriptor().sizes());
+            build(from.descriptor(), to.descriptor(), &window).unwrap_err()
+        };
+        let meant = |from: &str, to: &str| match refusal(from, to) {
+            NestError::Permuted { meant, .. } => meant,
+            error => panic!("{error}"),
+        };
+        for (from, to, permutation) in [
+            ("f32[37,53,4]", "f32[4,37,53]", &[2, 0, 1][..]),
+            ("u8[37,53,4]", "bf16[53,4,37]{0,2,1}", &[1, 2, 0]),
+            ("f32[2,1,3,5]{0,1,2,3}", "f32[5,1,2,3]{1,0,3,2}", &[3, 1, 0, 2]),
+            ("f32[2,3]", "f32[3,2] strided<[2,1]>", &[1, 0]),
+        ] {
+            let text = meant(from, to).unwrap();
+            let layout: Tensor = text.trim_matches('`').parse().unwrap();
+            let refused: Tensor = to.parse().unwrap();
+            let sizes = layout.descriptor().sizes();
+            assert_eq!(sizes, from.parse::<Tensor>().unwrap().descriptor().sizes(), "{text}");
+            let mut index = vec![0; sizes.len()];
+            for number in 0..sizes.iter().product() {
+                let mut rest: u64 = number;
+                for (value, size) in index.iter_mut().zip(sizes) {
+                    (*value, rest) = (rest % size, rest / size);
+                }
+                let permuted: Vec<u64> = permutation.iter().map(|&d: &usize| index[d]).collect();
+                assert_eq!(
+                    layout.descriptor().offset(&index),
+                    refused.descriptor().offset(&permuted),
+                    "{text} {index:?}"
+                );
+            }
+        }
+        for (from, to) in [
+            ("f32[3,3,4]", "f32[4,3,3]"),
+            ("f32[2,3]", "f32[3,2]{1,0:T(2,2)}"),
+            ("f32[2,3]", "f32[3,2] strided<[4,1]>"),
+            ("s4[2,4]", "s4[4,2]{1,0:E(4)}"),
+        ] {
+            assert_eq!(meant(from, to), None, "{from} to {to}");
+        }
+        let other = refusal("f32[2,3,3]", "f32[3,2,2]");
+        assert_eq!(other, NestError::Extents { dimension: 0, given: 3, expected: 2 });
     }
 
     /// A window is valid only for the extents that it was made for. On a smaller source, it would

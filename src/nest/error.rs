@@ -52,6 +52,22 @@ pub enum NestError {
         /// The expected extent.
         expected: u64,
     },
+    /// The destination has the extents that the operation produces, in another order.
+    #[error(
+        "expected an extent of {expected}, which the operation gives, got {given} in dimension {dimension} of the destination: both layouts list the same dimensions in one order, and the braces say how they lie in memory{}",
+        meant.as_ref().map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
+    )]
+    Permuted {
+        /// The first dimension whose extents differ.
+        dimension: usize,
+        /// The destination's extent.
+        given: u64,
+        /// The expected extent.
+        expected: u64,
+        /// The layout with the operation's dimensions whose memory is the destination's. It is
+        /// `None` if there is more than one, or if the destination is not a dense array.
+        meant: Option<String>,
+    },
     /// The source is smaller than the one that the window was made for.
     #[error(
         "expected an extent of at least {expected}, which the operation reads, got {given} in dimension {dimension} of the source"
@@ -255,6 +271,7 @@ impl NestError {
             Self::Shape(_)
             | Self::Ranks { .. }
             | Self::Extents { .. }
+            | Self::Permuted { .. }
             | Self::SourceExtent { .. }
             | Self::StartIndices { .. }
             | Self::StartIndex { .. }
@@ -284,6 +301,7 @@ impl NestError {
             | Self::UpdateExtent { .. } => Operand::Source(0),
             Self::ElementTypes { .. }
             | Self::Extents { .. }
+            | Self::Permuted { .. }
             | Self::StartIndices { .. }
             | Self::StartIndex { .. }
             | Self::ZeroStride { .. }
@@ -306,6 +324,7 @@ impl NestError {
             Self::TableDimension { .. } => FieldPath::new("table_dimension"),
             Self::Ranks { .. } => FieldPath::new("dimensions"),
             Self::Extents { dimension, .. }
+            | Self::Permuted { dimension, .. }
             | Self::SourceExtent { dimension, .. }
             | Self::UpdateExtent { dimension, .. } => {
                 FieldPath::new("dimensions").index(*dimension)
@@ -355,6 +374,11 @@ mod tests {
             ),
             (
                 NestError::Extents { dimension: 1, given: 3, expected: 4 },
+                Operand::Destination,
+                Some("dimensions[1]"),
+            ),
+            (
+                NestError::Permuted { dimension: 1, given: 3, expected: 4, meant: None },
                 Operand::Destination,
                 Some("dimensions[1]"),
             ),

@@ -360,6 +360,12 @@ impl Forward for CoordinateNames {
         Ok(match by {
             // A division by 1 does not change the coordinate.
             1 => [name, "0".into()],
+            // Of two operations in a row, brackets show which comes first.
+            _ if name.ends_with(|last: char| last.is_ascii_digit())
+                && name.contains(['/', '%']) =>
+            {
+                [format!("({name})/{by}"), format!("({name})%{by}")]
+            }
             _ => [format!("{name}/{by}"), format!("{name}%{by}")],
         })
     }

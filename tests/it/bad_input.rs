@@ -111,7 +111,7 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
         "f32[2,3]",
         "f32[3,2]",
         Invalid,
-        "destination.dimensions[0]: expected an extent of 2, which the operation gives, got 3 in dimension 0 of the destination",
+        "destination.dimensions[0]: expected an extent of 2, which the operation gives, got 3 in dimension 0 of the destination: both layouts list the same dimensions in one order, and the braces say how they lie in memory; did you mean `f32[2,3]{0,1}`?",
     ),
     (
         "f32[2,3]",

@@ -27,7 +27,10 @@ function derivation(layout, index) {
   const sentences = boxesOf(layout, index).map((found, level) => {
     const extents = tiled(layout.boxed.map((coordinate) => layout.boxes[level][coordinate]));
     const taken = tiled(layout.boxed.map((coordinate) => layout.extents[coordinate])).map((size, d) => Math.ceil(size / extents[d]));
-    const count = level ? "" : ` The array takes ${taken.join(" by ")} of them, of ${extents.reduce((product, extent) => product * extent)} places each.`;
+    // Each index of the dimensions that no tile cuts has tiles of its own.
+    const planes = layout.boxed.filter((_, d) => !cut[d]).reduce((product, coordinate) => product * layout.extents[coordinate], 1);
+    const whole = planes > 1 ? `Each of the ${planes} ${taken.length > 1 ? "planes" : "rows"}` : "The array";
+    const count = level ? "" : ` ${whole} takes ${taken.join(" by ")} of them, of ${extents.reduce((product, extent) => product * extent)} places each.`;
     const [number, within] = [found.number, found.within].map(tiled);
     const divisions = extents.map((extent, d) => `${at[d]} = ${number[d]}·${extent} + ${within[d]}`).join(" and ");
     at = within;
@@ -56,16 +59,18 @@ function mistakes(from) {
   ];
 }
 
+/** The number in an answer, or null if the text is not digits alone. */
+const answerOf = (text) => (/^\s*\d+\s*$/.test(text) ? Number(text) : null);
+
 /** The verdict on an answer, with the reason. */
-function verdictOn(text, offset, from, index, layoutOf) {
-  if (!/^\s*\d+\s*$/.test(text)) return "Expected a number from 0 up: the places before the element.";
-  const given = Number(text);
+function verdictOn(given, offset, from, index, layoutOf) {
+  if (given === null) return "Expected a number from 0 up, in digits alone: the places before the element.";
   if (given === offset) return `${given} is right.`;
   const found = mistakes(from).find(([other]) => {
     const layout = other !== from && layoutOf(other);
     return layout && placeOf(layout, index) === given;
   });
-  return `${given} is not its offset. ${found?.[1] ?? "Check each division, and the places that a tile and a row of tiles take."}`;
+  return `${given} is not its offset. ${found?.[1] ?? "Check each division, and how many places a tile and a row of tiles take."}`;
 }
 
 /**
@@ -87,20 +92,28 @@ function showExercise(root, { from, at }, layoutOf, reveal) {
   const row = (cell, values) => make("tr", {}, ...values.map((value) => make(cell, cell === "th" ? { scope: "col" } : {}, String(value))));
   const why = make("details", { id: "why", hidden: "" }, make("summary", {}, "Why, step by step"),
     make("ol", {}, ...sentences.map((sentence) => make("li", {}, sentence)),
-      make("li", {}, "These quotients and remainders are the digits. The stride of a digit is the product of the places of all below it in this table; a tile that is not full counts whole."),
+      make("li", {}, "These quotients and remainders are the digits of the index. The last digit has a stride of 1. Every other stride is the next one times the number of values of its digit; a tile that is not full counts whole."),
       make("li", {}, `Each digit adds its product with its stride: ${rows.map((values) => values[4]).join(" + ")} = ${offset}.`)),
-    make("table", {}, make("caption", { hidden: "" }, "Digits, major to minor"), row("th", ["digit", "value", "places", "stride", "adds"]), ...rows.map((values) => row("td", values))));
+    make("table", {}, make("caption", { hidden: "" }, "Digits, major to minor"), row("th", ["digit", "here", "values", "stride", "adds"]), ...rows.map((values) => row("td", values))));
+  const to = (text, selector) => make("a", { href: hashOf(RELAYOUT), "data-show": selector }, text);
+  const end = make("p", { id: "end", hidden: "" }, "This is the end of the guide. ", to("Run the relayout into these tiles of the TPU ›", "#run"), " or ", to("read its kernel ›", "#wgsl"));
   const form = make("form", {}, make("label", { for: "predicted" }, `Offset of the element ${show(given)} `), input, make("button", {}, "Check"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const isRight = Number(input.value) === offset && input.value.trim() !== "";
-    verdict.textContent = verdictOn(input.value, offset, from, given, layoutOf);
+    const answer = answerOf(input.value);
+    const isRight = answer === offset;
+    verdict.textContent = verdictOn(answer, offset, from, given, layoutOf);
     verdict.dataset.verdict = isRight ? "pass" : "fail";
+    // A slip of the keys is no answer, and reveals nothing.
+    if (answer === null) return;
     why.hidden = false;
-    why.open = isRight;
-    if (isRight) reveal();
+    // On a narrow screen, the picture comes first.
+    why.open = isRight && hasRoom();
+    if (!isRight) return;
+    end.hidden = false;
+    reveal();
   });
   why.addEventListener("toggle", () => why.open && reveal());
-  root.append(make("p", {}, "The array is ", make("code", {}, from), ". Where is its element ", make("strong", {}, show(given)), "?"), form, verdict, why,
-    make("p", {}, make("a", { href: hashOf(stateOfExercise(from)) }, "Another ›")));
+  root.append(make("p", {}, "The array is ", make("code", {}, from), ". Where is its element ", make("strong", {}, show(given)), "?"), form, verdict, why, end,
+    make("p", {}, make("a", { href: hashOf(stateOfExercise(from)) }, "Another exercise ›")));
 }

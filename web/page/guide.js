@@ -1,15 +1,16 @@
 "use strict";
 // Ten steps from strides to tiles of tiles, and an exercise. Each step shows a layout, which the
 // reader may change, and has a question. If the answer is the place of an element, its index and
-// its offset follow the answer. The lead has two lines on a telephone, so that the picture stays on
-// the first screen; the text is folded there.
+// its offset follow the answer. The lead has two lines on a telephone, so that the picture stays
+// on the first screen; the text is folded there. A part of the text may be a link that shows a
+// layout.
 
 const GUIDE = [
   {
     title: "Memory is one row of places",
     lead: "Memory is one row of places. A layout gives each element a place, whose number is its offset.",
     text: [
-      "An array of 2 rows and 3 columns has six elements, and memory has six places, numbered from 0. A layout says which place each element has. The number of a place is the element's offset. The element (1,2) is that of row 1 and column 2; rows and columns are counted from 0 too.",
+      "An array of 2 rows and 3 columns has six elements, and memory has six places, numbered from 0. The element (1,2) is that of row 1 and column 2; rows and columns are counted from 0 too.",
       "f32[2,3] is such an array of 32-bit floats, as XLA writes it, the compiler of JAX and TensorFlow. Here rows follow each other, an order that XLA writes as {1,0}. One step along a row, dimension d1, adds 1 to the offset, and one step down, d0, adds 3. These two numbers are the strides. Point at cells to see the sum.",
     ],
     layout: "f32[2,3]{1,0}",
@@ -17,29 +18,29 @@ const GUIDE = [
   },
   {
     title: "The order of the dimensions",
-    lead: "{0,1} lists the dimensions from the fastest on: here columns follow each other in memory.",
+    lead: "Braces list the dimensions, the fastest in memory first: here d0, so that columns lie together.",
     text: [
-      "The numbers in braces are the dimensions from the fastest to the slowest, or from minor to major: neighbours along the first of them are neighbours in memory. {0,1} puts d0 first, so that columns follow each other.",
+      "Neighbours along the fastest dimension are neighbours in memory. In {0,1} this is d0: the elements of a column follow each other, and then comes the next column. The fastest dimension is also called the minor one, and the slowest the major one.",
       "Change the order with the controls, which list the major dimension first, and see the strides change. The array stays the same; only its memory differs.",
     ],
     layout: "f32[2,3]{0,1}",
-    ask: ["Where is the element (1,2) now?", "A step along d1 adds 2, as a column has two elements: 1·1 + 2·2 = 5. And (0,1) is at 2, where it was at 1 before.", [1, 2], 5],
+    ask: ["Where is the element (0,2) now?", "A step along d1 adds 2, as a column has two elements: 0·1 + 2·2 = 4. In the order {1,0} it was at 2.", [0, 2], 4],
   },
   {
     title: "More dimensions",
-    lead: "The stride of a dimension is the product of all extents that are more minor.",
+    lead: "The stride of a dimension is the product of the extents of all faster dimensions.",
     text: [
-      "The stride of a dimension is the product of the extents of all that are more minor. In {2,1,0} the last dimension is the most minor: the strides of f32[2,3,4] are 12, 4 and 1.",
+      "In {2,1,0} the last dimension is the fastest: the strides of f32[2,3,4] are 12, 4 and 1.",
       "With four dimensions the orders have names: of N images with C channels, H rows and W columns, {3,2,1,0} is NCHW and {1,3,2,0} is NHWC.",
     ],
     layout: "f32[2,3,4]{2,1,0}",
-    ask: ["What are the strides of f32[2,3,4] in the order {0,2,1}?", "d0 is the most minor, then d2, then d1: 1 for d0, 2 for d2, 2·4 = 8 for d1."],
+    ask: ["What are the strides of f32[2,3,4] in the order {0,2,1}?", "d0 is the fastest, then d2, then d1: 1 for d0, 2 for d2, 2·4 = 8 for d1."],
   },
   {
     title: "Strides of your own",
     lead: "Strides need not be products of extents: here rows of 3 elements begin 5 places apart.",
     text: [
-      "Strides need not be products. Rows of 3 elements may begin 5 places apart: the places between are padding, which holds no element. DirectML, numpy and PyTorch describe memory so.",
+      "If rows of 3 elements begin 5 places apart, the places between are padding, which holds no element. DirectML, numpy and PyTorch describe memory so.",
       "A stride of 0 shows one element many times; a negative one goes backwards. XLA's notation has neither, so that stridec writes them as strided<[…]>.",
     ],
     layout: "f32[2,3] strided<[5,1]>",
@@ -59,8 +60,8 @@ const GUIDE = [
     title: "A tile",
     lead: "T(2,2) cuts the array into tiles of 2 by 2, whose elements lie together.",
     text: [
-      "A tile is a small box of the array whose elements lie together. T(2,2) cuts the array into tiles of 2 by 2. Tiles follow each other in the order of the layout, and so do the elements within a tile: here along rows first. The numbers of a tile belong to the most minor dimensions, from major to minor: in {1,0} the first cuts d0, in {0,1} it cuts d1. With more dimensions than numbers, the major ones are not cut.",
-      "So an index becomes four numbers, called digits, like the hours and minutes of a time: which tile down, which tile across, and the place within it. A division gives the tile, and the remainder the place: d0/2, d1/2, d0%2, d1%2. In the table of digits, each stride is the product of the places of all digits below it, and the offset is the sum of each digit times its stride.",
+      "Tiles follow each other in the order of the layout, and so do the elements within a tile: here along rows first. The last number of a tile cuts the fastest dimension, and the number before it the next one: in {1,0}, T(8,128) cuts d1 by 128 and d0 by 8, and in {0,1} d0 by 128 and d1 by 8. If the array has more dimensions than the tile has numbers, the slowest ones are not cut.",
+      "So an index becomes four numbers: which tile down, which tile across, and the row and the column within the tile. They are called digits, like the hours and the minutes of a time. A division gives the tile, and its remainder the row or the column: d0/2, d1/2, d0%2, d1%2. The offset is the sum of the digits, each times its stride. The last digit has a stride of 1, and every other stride is the next one times the number of values of its digit.",
     ],
     layout: "f32[4,6]{1,0:T(2,2)}",
     ask: ["Where is the element (2,3)?", "It lies in tile (1,1), at row 0 and column 1 of it. A row of tiles has 3 tiles of 4 places: 1·12 + 1·4 + 0·2 + 1 = 17.", [2, 3], 17],
@@ -69,7 +70,7 @@ const GUIDE = [
     title: "A partial tile",
     lead: "A tile that is not full takes the memory of a whole one.",
     text: [
-      "If the extents are no multiples of the tile, the last tiles are not full. They take the memory of a whole tile: what lies past the array is padding. This is the example of XLA's page on tiled layouts.",
+      "Here 3 rows and 5 columns do not fill the last tiles of 2 by 2. The places of a tile past the array are padding. This is the example of XLA's page on tiled layouts.",
       "15 elements take 24 places here.",
     ],
     layout: "f32[3,5]{1,0:T(2,2)}",
@@ -80,16 +81,16 @@ const GUIDE = [
     lead: "The TPU's tile has 8 by 128 places, so that a small last dimension costs much.",
     text: [
       "A register of the TPU holds 8 rows of 128 numbers of 32 bits, and so XLA lays arrays out in tiles of 8 by 128 there. An array of 20 by 200 takes 3 by 2 tiles.",
-      "A minor dimension that is small costs much: a table of 3 columns takes as much memory as one of 128. Try f32[1024,3], then exchange the dimensions in the order.",
+      ["A fast dimension that is small costs much: a table of 3 columns takes as much memory as one of 128. See ", { layout: "f32[1024,3]{1,0:T(8,128)}" }, ", and then the same table with its dimensions exchanged: ", { layout: "f32[1024,3]{0,1:T(8,128)}" }, "."],
     ],
     layout: "f32[20,200]{1,0:T(8,128)}",
-    ask: ["How many places does f32[1024,3]{1,0:T(8,128)} take, and how many in the order {0,1}?", "1024·128 = 131072, as 3 columns take 128. In {0,1} d1 is the major dimension, so that the 8 cuts it: its 3 columns take 8, and 8·1024 = 8192, a sixteenth."],
+    ask: ["How many places does f32[1024,3]{1,0:T(8,128)} take, and how many in the order {0,1}?", "1024·128 = 131072, as 3 columns take 128. In {0,1} d1 is the slow dimension, so that the 8 cuts it: its 3 columns take 8, and 8·1024 = 8192, a sixteenth."],
   },
   {
     title: "Tiles of tiles",
     lead: "A second tile cuts each tile again: T(2,4)(2,1) interleaves pairs of rows.",
     text: [
-      "A second tile cuts each tile again, by the same rule. T(2,4)(2,1) cuts each tile of 2 by 4 into boxes of 2 by 1: a column of two elements. So pairs of rows are interleaved: (0,0), (1,0), (0,1), (1,1) and so on.",
+      "The second tile follows the same rule. T(2,4)(2,1) cuts each tile of 2 by 4 into boxes of 2 by 1: a column of two elements. So pairs of rows are interleaved: (0,0), (1,0), (0,1), (1,1) and so on.",
       "Formats such as bfloat16 need this: two numbers of 16 bits, one above the other, share a word of 32.",
     ],
     layout: "bf16[4,8]{1,0:T(2,4)(2,1)}",
@@ -100,7 +101,7 @@ const GUIDE = [
     lead: "Tiles of 8 by 128 places, and in them pairs of rows that share words of 32 bits.",
     text: [
       "This is how a TPU holds an array of bfloat16: tiles of 8 by 128, and in them pairs of rows, of which the two elements of a column share a word. Divisions and remainders take each index apart, and the offset is a sum of products of these digits and their strides.",
-      "Moving an array from rows to this layout is a relayout. Behind the exercise that comes next, a link shows the kernel for it, which runs on your GPU.",
+      "Moving an array from rows to this layout is a relayout. The program that a GPU runs for it is called a kernel. After the exercise that comes next, links show this kernel and run it on your GPU.",
     ],
     layout: "bf16[16,256]{1,0:T(8,128)(2,1)}",
     ask: ["Where is the element (3,130)?", "It lies in the tile (0,1), which begins at 1024, at row 3 and column 2 of it. Rows 2 and 3 are the second pair of rows, and begin 256 places further, after 2·128 elements. A column of a pair has 2 places, so that column 2 begins at 4, and row 3 is the second of its pair: 1024 + 256 + 4 + 1 = 1285.", [3, 130], 1285],
@@ -109,13 +110,19 @@ const GUIDE = [
 
 /** The exercise after the last step; its tilings are in `exercise.js`. */
 const EXERCISE = {
-  title: "A tiling that you have not seen",
+  title: "A new tiling",
   lead: "Work the offset out. The picture comes with the answer.",
-  text: ["First find the tile that the element lies in and its place there, then the box within the tile if there is one, and then the sum."],
+  text: ["First find the tile that the element lies in, and its row and column there; then the box within the tile if there is one; and then the sum."],
 };
 
 /** The state of a step; the first step is 0. */
 const stateOfStep = (at) => (at < GUIDE.length ? { kind: "layout", from: GUIDE[at].layout, step: String(at + 1) } : stateOfExercise());
+
+/** The relayout that the end of the guide shows. */
+const RELAYOUT = { kind: "relayout", from: "bf16[16,256]{1,0}", to: "bf16[16,256]{1,0:T(8,128)(2,1)}" };
+
+/** True if a screen has room for texts beside the picture. */
+const hasRoom = () => matchMedia("(min-width: 1100px) and (min-height: 700px)").matches;
 
 /** True if the reader wants the text of the steps, and null before the first choice. */
 let wantsText = null;
@@ -136,17 +143,18 @@ function showGuide(root, state, layoutOf, reveal) {
     return item;
   });
   const heading = make("h2", { tabindex: "-1" }, `${at + 1} of ${entries.length}: ${entry.title}`);
-  const relayout = { kind: "relayout", from: "bf16[16,256]{1,0}", to: "bf16[16,256]{1,0:T(8,128)(2,1)}" };
   const asked = make("div", { class: "question" });
   if (entry.ask) asked.append(make("details", {}, make("summary", {}, entry.ask[0]), make("p", {}, entry.ask[1])));
   else showExercise(asked, state, layoutOf, reveal);
-  const text = make("details", { class: "text" }, make("summary", {}, "More"), ...entry.text.map((text) => make("p", {}, text)));
-  // A wide screen has room for the text beside the picture.
-  text.open = wantsText ?? matchMedia("(min-width: 1100px) and (min-height: 700px)").matches;
+  const part = (given) => (given.layout ? make("a", { href: hashOf({ ...stateOfStep(at), from: given.layout }) }, make("code", {}, given.layout)) : given);
+  // On a small screen the text scrolls in a box, so that the picture stays in sight.
+  const text = make("details", { class: "text" }, make("summary", {}, "More"),
+    make("div", { class: "box", tabindex: "0", role: "group", "aria-label": "more about this step" }, ...entry.text.map((text) => make("p", {}, ...[text].flat().map(part)))));
+  text.open = wantsText ?? hasRoom();
   text.firstChild.addEventListener("click", () => (wantsText = !text.open));
   root.replaceChildren(heading,
     make("p", { class: "steps" }, ...(at > 0 ? [link(at - 1, "‹ Back")] : []),
-      at + 1 < entries.length ? link(at + 1, "Next ›") : make("a", { href: hashOf(relayout) }, "A relayout ›")),
+      at + 1 < entries.length ? link(at + 1, "Next ›") : make("a", { href: hashOf(RELAYOUT) }, "A relayout ›")),
     make("p", { class: "lead" }, entry.lead), text, asked,
     make("details", { class: "all" }, make("summary", {}, "All steps"), make("ol", {}, ...steps)),
   );

@@ -38,9 +38,13 @@ function addTools(root, language, translate, chosen) {
     }
     const other = make("pre", { class: "translated", tabindex: "0" });
     const text = () => (other.hidden ? [...wgsl.querySelectorAll(".line")].map((line) => line.textContent).join("\n") : other.textContent);
+    // The box is as high in every language.
+    const lines = wgsl.querySelectorAll(".line").length;
+    for (const box of [wgsl, other]) box.style.height = `calc(${Math.max(lines, 14) * 1.55}em + 1.6rem + 16px)`;
+    const length = wgsl.previousElementSibling?.querySelector(".length");
     wgsl.before(make("p", { class: "tools" }, tabs, copyButton("Copy", text)));
     wgsl.after(other);
-    return { wgsl, tabs, other };
+    return { wgsl, tabs, other, length, own: length?.textContent };
   });
   let shown;
   const showIn = async (name) => {
@@ -49,11 +53,15 @@ function addTools(root, language, translate, chosen) {
     const answer = name === "wgsl" || !kernels.length ? {} : await translate(name);
     // The reader may have chosen another language while the first translation was loaded.
     if (shown !== name) return;
-    kernels.forEach(({ wgsl, other }, at) => {
+    // Only the kernel in WGSL has lines that a stride marks.
+    for (const sentence of root.querySelectorAll(".pointing")) sentence.hidden = name !== "wgsl";
+    kernels.forEach(({ wgsl, other, length, own }, at) => {
       wgsl.hidden = name !== "wgsl";
       other.hidden = !wgsl.hidden;
       other.textContent = answer.error ? answer.error.message : answer.text ?? answer.texts?.[at] ?? "";
       other.setAttribute("aria-label", LANGUAGES[name]);
+      const bytes = new TextEncoder().encode(other.textContent).length;
+      if (length) length.textContent = wgsl.hidden && !answer.error ? `${grouped(bytes)} bytes of ${LANGUAGES[name]}` : own;
     });
   };
   showIn(Object.hasOwn(LANGUAGES, language) ? language : "wgsl");

@@ -22,6 +22,8 @@
   let bound;
   /** The address that was last read or written. */
   let address;
+  /** The part of the page that a link asks for, until it is drawn. */
+  let wanted = null;
   /** The state that was last shown again after a restart of the compiler. */
   let again;
   const follower = new Follower();
@@ -205,6 +207,10 @@
       });
       if (run) run.disabled = false;
       answerRoot.removeAttribute("aria-busy");
+      const part = wanted && answerRoot.querySelector(wanted);
+      wanted = null;
+      part?.scrollIntoView({ block: "center" });
+      part?.focus({ preventScroll: true });
     }));
   }
 
@@ -309,6 +315,7 @@
       for (const part of ["first", "below"]) place(part).replaceChildren();
     }
     document.body.dataset.kind = state.kind;
+    document.body.toggleAttribute("data-exercise", isExercise(state));
     showKinds();
     showTarget();
     const hide = (hidden) => ["question", "answer", "notations"].forEach((id) => (place(id).hidden = hidden));
@@ -342,6 +349,7 @@
     fields.forget();
     render();
   });
+  place("guide").addEventListener("click", ({ target }) => (wanted = target.closest("[data-show]")?.dataset.show ?? wanted));
   // The text may have changed since the links were made, so they are made again before a click.
   place("kinds").addEventListener("pointerdown", showKinds);
   place("kinds").addEventListener("focusin", showKinds);

@@ -105,7 +105,7 @@ impl Fault {
     /// Returns the fault for a notation that does not parse.
     pub(crate) fn notation(field: Field, text: &str, error: &ParseError) -> Self {
         let place = error.offset()..error.offset() + error.len();
-        Self::new(field, error.reason()).at(text, place)
+        Self { kind: error.kind(), ..Self::new(field, error.reason()) }.at(text, place)
     }
 
     /// Returns the fault for an operation that is refused.

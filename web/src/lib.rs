@@ -8,8 +8,9 @@
 //! ```text
 //! exports ─┬─► page ─┬─► asked      the questions of the page
 //!          │         ├─► fields     a layout for the page's controls
-//!          │         ├─► kernel     a kernel as plain data
+//!          │         ├─► kernel     the kernel of a slice
 //!          │         ├─► memory     the memory of buffers
+//!          │         ├─► plain      a kernel as plain data
 //!          │         └─► fault      an error, and its position in the reader's text
 //!          ├─► package              the questions of the JavaScript package
 //!          └─► languages            kernels in other languages, and requests of the other bindings
@@ -28,3 +29,5 @@ mod memory;
 mod package;
 #[cfg(not(any(feature = "languages", feature = "package")))]
 mod page;
+#[cfg(not(feature = "languages"))]
+mod plain;

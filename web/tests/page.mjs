@@ -232,6 +232,64 @@ const steps = {
     await page.waitForFunction(async () => (await navigator.clipboard.readText()).includes("@compute"));
   },
 
+  async "the kernel's box stays in place, and what is said about it is of its language"(page) {
+    await go(page, "#relayout?from=f32[64,8]&to=f32[64,8]{0,1}");
+    const seen = () => page.evaluate(() => {
+      const pre = [...document.querySelectorAll("#wgsl, pre.translated")].find(({ hidden }) => !hidden);
+      return { height: pre.getBoundingClientRect().height, said: document.querySelector("#below .length").textContent, points: !document.querySelector(".pointing").hidden, bytes: new TextEncoder().encode(pre.textContent).length };
+    });
+    const first = await seen();
+    assert(/^[\d\s]+ bytes of WGSL$/.test(first.said) && first.points, JSON.stringify(first));
+    for (const [value, name] of Object.entries({ spirv: "SPIR-V", hlsl: "HLSL", js: "JavaScript" })) {
+      await page.click(`.tabs [value=${value}]`);
+      await page.waitForFunction((name) => document.querySelector("#below .length").textContent.endsWith(name), {}, name);
+      const other = await seen();
+      assert.equal(other.height, first.height, name);
+      assert.equal(other.said.replace(/\s/g, ""), `${other.bytes} bytes of ${name}`.replace(/\s/g, ""));
+      assert(!other.points, name);
+    }
+    await page.click(".tabs [value=wgsl]");
+    await page.waitForFunction(() => !document.getElementById("wgsl").hidden);
+    assert.deepEqual(await seen(), first);
+    // A marked line stays where it is.
+    const starts = () => page.$$eval("#wgsl .line", (lines) => lines.map((line) => { const range = document.createRange(); range.selectNodeContents(line); return range.getBoundingClientRect().left; }));
+    const before = await starts();
+    await page.$$eval(".stride", (strides) => strides.forEach((stride) => stride.dispatchEvent(new Event("pointerenter"))));
+    assert(await page.$("#wgsl .line.marked"));
+    assert.deepEqual(await starts(), before);
+    await page.$$eval(".stride", (strides) => strides.forEach((stride) => stride.dispatchEvent(new Event("pointerleave"))));
+    // On a telephone, the tabs are in one row.
+    await page.setViewport({ width: 390, height: 844 });
+    for (const tabs of ["#kinds a", ".tabs button"]) {
+      const tops = await page.$$eval(tabs, (all) => all.map((tab) => tab.getBoundingClientRect().top));
+      assert.equal(new Set(tops).size, 1, `${tabs}: ${tops}`);
+    }
+    await page.setViewport({ width: 1300, height: 900 });
+  },
+
+  async "the picture says what it leaves out, and closes its tiles"(page) {
+    await go(page, "#layout?from=f32[1024,3]{1,0:T(8,128)}&at=100,1");
+    assert.match(await text(page, "#live"), /^Index \(100,1\) is at offset 12801 of 131\u00a0072 places, byte 51204\.$/);
+    assert.equal(await text(page, "#explore-source h3"), "Memory around the chosen element");
+    const [first, last] = await page.$$eval("#explore-source .strip [data-place]", (all) => [all[0], all.at(-1)].map(({ dataset }) => Number(dataset.place)));
+    const rest = (await text(page, "#explore-source .rest")).replace(/\u00a0/g, "");
+    assert.equal(rest, `… ${first} more places before, ${131072 - last - 1} more places after …`);
+    assert.equal(await text(page, "#explore-source .overview + .caption"), "The whole array; click to move the window above");
+    // Padding is hatched in the overview too, so the canvas leaves it clear.
+    const alpha = await page.$eval("#explore-source canvas", (canvas) => [0, 127].map((x) => canvas.getContext("2d").getImageData(x, 0, 1, 1).data[3]));
+    assert.deepEqual(alpha, [255, 0]);
+    await go(page, "#layout?from=f32[3,5]{1,0:T(2,2)}");
+    const closed = await page.$$eval("#explore-source .grid .row", (rows) => rows.slice(1).map((row) => [...row.querySelectorAll(".cell")].map(({ classList }) => (classList.contains("bottom2") ? 2 : 0) + (classList.contains("right2") ? 1 : 0))));
+    assert.deepEqual(closed, [...Array(3).fill([0, 0, 0, 0, 0, 1]), [2, 2, 2, 2, 2, 3]]);
+    await go(page, "#layout?from=f32[3,5]{1,0}");
+    assert.equal(await page.$(".bottom2, .right2"), null);
+    assert(await page.$eval("#explore-source .caption", ({ hidden }) => hidden));
+    await go(page, "#layout?from=bf16[16,256]{1,0:T(8,128)(2,1)}");
+    const digits = await page.$eval("#below table", (table) => table.innerText.split("\n").map((row) => row.split(/\s+/)));
+    assert.deepEqual(digits[0], ["digit", "values", "stride"]);
+    assert.deepEqual(digits.map(([name]) => name).slice(1), ["d0/8", "d1/128", "(d0%8)/2", "d1%128", "(d0%8)%2"]);
+  },
+
   async "every link leads to a page without an error"(page) {
     const links = await page.$$eval("#examples li a", (all) => all.map((link) => link.getAttribute("href")));
     const guide = await page.evaluate(() => GUIDE.map((_, at) => hashOf(stateOfStep(at))));
@@ -245,7 +303,7 @@ const steps = {
     assert.equal(asked.length, 7);
     for (const { state, offset } of asked) {
       await go(page, state);
-      assert(new RegExp(`is at offset ${offset},`).test(await text(page, "#live")), state);
+      assert(new RegExp(`is at offset ${offset} of`).test(await text(page, "#live")), state);
     }
   },
 
@@ -284,6 +342,17 @@ const steps = {
       layouts.push(from);
       const offset = offsetByTiles(from, element.match(/\d+/g).map(Number));
       for (const hidden of ["#answer", "#question"]) assert(await page.$eval(hidden, (part) => part.hidden), "the picture shows the answer");
+      // An answer that is not digits alone is wrong, and reveals nothing.
+      for (const slip of [`${offset}.`, `0x${offset.toString(16)}`, `${offset}e0`, `+${offset}`, `-${offset}`, "", "a lot"]) {
+        await page.$eval("#predicted", (input) => input.select());
+        await page.keyboard.press("Backspace");
+        await page.keyboard.type(slip);
+        await page.keyboard.press("Enter");
+        const said = await page.$eval("#verdict-on", ({ textContent, dataset }) => [dataset.verdict, textContent]);
+        assert(said[0] === "fail" && /^Expected a number/.test(said[1]), `${slip}: ${said}`);
+        for (const hidden of ["#answer", "#why", "#end"]) assert(await page.$eval(hidden, (part) => part.hidden), slip);
+      }
+      await page.$eval("#predicted", (input) => input.select());
       await page.keyboard.type(`${offset + 1}`);
       await page.keyboard.press("Enter");
       assert.match(await text(page, "#verdict-on"), /is not its offset/);
@@ -300,7 +369,7 @@ const steps = {
       assert.equal(await text(page, "#verdict-on"), `${offset} is right.`);
       const why = await text(page, "#why");
       assert(why.includes(`= ${offset}.`) && /\d+ = \d+·\d+ \+ \d+ and /.test(why), why);
-      assert((await text(page, "#live")).startsWith(`Index ${element} is at offset ${offset},`));
+      assert((await text(page, "#live")).startsWith(`Index ${element} is at offset ${offset} of`));
       assert(!(await page.$eval("#answer", (part) => part.hidden)));
       await page.$eval("#predicted", (input) => input.select());
       await page.keyboard.type("a lot");
@@ -314,6 +383,31 @@ const steps = {
     assert.equal(layouts[6], layouts[0]);
     await go(page, "#layout?from=f32[2,3]{1,0:T(2,2)}&step=11&at=9,9");
     assert.equal(await page.$("#predicted"), null);
+    // Only two of three dimensions are cut, so that each index of the other has tiles of its own.
+    await go(page, "#layout?from=f32[3,6,9]{2,1,0:T(4,6)}&at=2,5,8&step=11");
+    assert.match(await text(page, "#why"), /Each of the 3 planes takes 2 by 2 of them, of 24 places each/);
+  },
+
+  async "the guide leads on: links in its text, and to the kernel at its end"(page) {
+    await go(page, await page.evaluate(() => hashOf(stateOfStep(7))));
+    for (const [at, layout] of ["f32[1024,3]{1,0:T(8,128)}", "f32[1024,3]{0,1:T(8,128)}"].entries()) {
+      await (await page.$$("#guide .text a"))[at].click();
+      await page.waitForFunction((layout) => document.getElementById("field-from").value === layout, {}, layout);
+      assert.match(await text(page, "#guide h2"), /^8 of 11/);
+    }
+    // Step 2 asks about an element whose place differs from that in step 1.
+    const [first, second] = await page.evaluate(() => GUIDE.map(({ layout, ask: [, , index] }) => [layout, index]));
+    assert.notEqual(offsetByTiles(first[0], second[1]), offsetByTiles(second[0], second[1]));
+    for (const [at, selector] of ["#run", "#wgsl"].entries()) {
+      await go(page, "#layout?from=f32[7,10]{1,0:T(4,4)}&at=5,6&step=11");
+      assert(await page.$eval("#end", ({ hidden }) => hidden));
+      await page.type("#predicted", "70\n");
+      await (await page.$$("#end a"))[at].click();
+      await page.waitForFunction((selector) => document.activeElement === document.querySelector(selector), {}, selector);
+      const { top, bottom } = await page.$eval(selector, (part) => { const { top, bottom } = part.getBoundingClientRect(); return { top, bottom }; });
+      assert(bottom > 0 && top < 900, `${selector} from ${top} to ${bottom}`);
+    }
+    await page.evaluate(() => scrollTo(0, 0));
   },
 
   async "figures of other pages"(page) {
@@ -357,7 +451,7 @@ const steps = {
       }
       for (const [index, offset] of Object.entries(offsets)) {
         await go(page, await page.evaluate((from, at) => hashOf({ ...stateOf(from), at }), link, index));
-        assert((await text(page, "#live")).startsWith(`Index (${index}) is at offset ${offset},`), `${layout} ${index}: ${await text(page, "#live")}`);
+        assert((await text(page, "#live")).startsWith(`Index (${index}) is at offset ${offset} of`), `${layout} ${index}: ${await text(page, "#live")}`);
       }
     }
   },
@@ -456,6 +550,32 @@ const steps = {
         assert(seen.kernel === null || seen.kernel > 0, `Run comes before the picture: ${say}`);
       }
     }
+    // The explanation of a step, and the answer to the exercise, leave the picture in sight.
+    const solved = ["#layout?from=f32[7,10]{1,0:T(4,4)}&at=5,6&step=11", "70"];
+    for (const [width, height] of [[1300, 900], [800, 600], [390, 844]]) {
+      await page.setViewport({ width, height });
+      for (const state of [...guide, solved[0]]) {
+        await go(page, state);
+        await page.evaluate(() => { document.querySelector("#guide .text").open = true; });
+        if (state === solved[0]) await page.type("#predicted", `${solved[1]}\n`);
+        const seen = await page.evaluate(() => {
+          scrollTo(0, 0);
+          const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+          const controls = [...document.querySelectorAll("#question input, #question select, #question button")].filter((control) => control.checkVisibility());
+          const [grid, sum, live] = [box("#first .grid"), box("#first .sum"), box("#live")];
+          return {
+            end: grid.top + Math.min(grid.height, 5 * 24), bottom: Math.min(innerHeight, live.top), height: innerHeight,
+            controls: Math.max(0, ...controls.map((control) => control.getBoundingClientRect().bottom)),
+            covered: sum.top < live.top && sum.bottom > live.top,
+          };
+        });
+        const say = `${state} at ${width} by ${height}: ${JSON.stringify(seen)}`;
+        assert(seen.end <= seen.bottom, `the text or the answer hides the picture: ${say}`);
+        if (state !== solved[0]) assert(seen.controls <= seen.height, `the text hides a control: ${say}`);
+        if (width > 390) assert(!seen.covered, `the sum is covered: ${say}`);
+      }
+    }
+    await page.evaluate(() => { wantsText = null; });
     await page.setViewport({ width: 1300, height: 900 });
     await go(page, "#relayout");
     const order = await page.$$eval("#explore-source, #run, #wgsl, #below .scroll", (all) => all.map(({ id, className }) => id || className));

@@ -15,7 +15,8 @@ function showLayouts(root, page, start, told = () => {}) {
   /** Shows in every view the element at `index` of one layout, which the reader points at. */
   function choose(view, index, still = false) {
     view.place(index, still);
-    let text = `Index ${show(index)} is at offset ${placeOf(view.layout, index)}, byte ${byteOf(view.layout, placeOf(view.layout, index))}`;
+    const total = page.window ? "" : ` of ${grouped(view.layout.places)} places`;
+    let text = `Index ${show(index)} is at offset ${placeOf(view.layout, index)}${total}, byte ${byteOf(view.layout, placeOf(view.layout, index))}`;
     if (page.window) {
       const [other, at] = view === views.source
         ? [views.destination, destinationOf(page, index)]

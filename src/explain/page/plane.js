@@ -74,7 +74,7 @@ function samplePlane(layout, dims, extents, index, shades) {
   // One of many planes is a small part of memory, so colours over its own places show its order.
   const isWhole = dims.filter((d) => d >= 0).length >= layout.sizes.filter((extent) => extent > 1).length;
   const range = isWhole ? [0, layout.places - 1] : rangeOf(places);
-  const pixels = new Uint32Array(rows.length * columns.length).fill(pixelOf(128, 128, 128, 80));
+  const pixels = new Uint32Array(rows.length * columns.length);
   const colours = Uint32Array.from(shades, ({ pixel }) => pixel);
   const scale = (SHADES - 1) / Math.max(range[1] - range[0], 1);
   for (let y = 0; y < high; y++) {

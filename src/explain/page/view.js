@@ -19,6 +19,8 @@ const byteOf = (layout, place) => {
   return layout.bits >= 8 ? `${bit / 8}` : `${Math.floor(bit / 8)}, bit ${bit % 8}`;
 };
 const show = (index) => `(${index.join(",")})`;
+/** A number whose digits are grouped by three if there are more than four, with no-break spaces. */
+const grouped = (number) => (number < 10000 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, "\u00a0"));
 const times = (value, stride) => `${value}·${stride < 0 ? `(${stride})` : stride}`;
 
 /** One layout on the page. `chosen` is called with the index that the reader points at. */
@@ -87,15 +89,18 @@ class View {
     this.canvas = make("canvas", { role: "img", "aria-label": "the whole plane, coloured by offset; click to go there" });
     this.marker = make("div", { class: "marker" });
     this.overview = make("div", { class: "overview" }, this.canvas, this.marker);
+    this.caption = make("p", { class: "caption" });
     this.legend = make("p", { class: "legend" });
     this.scale = make("b", { style: `background:linear-gradient(90deg,${this.colours.map((rgb) => `rgb(${rgb})`)})` });
     this.strip = make("div", { class: "strip", role: "grid", tabindex: 0, "aria-label": `the memory of ${layout.notation}` });
+    this.rest = make("p", { class: "caption rest" });
     this.facts = make("dl", { class: "facts", id: `${id}-facts` });
     this.sum = make("p", { class: "sum" });
     // It has the view's width, and no height that drawing could change.
     this.ruler = make("div");
-    // The grid comes first, so that it is on the first screen.
-    root.append(this.ruler, controls, this.grid, this.legend, this.overview, make("h3", {}, "Memory around it"), this.strip, this.sum, this.facts);
+    // The grid comes first, so that it is on the first screen, and the sum with it.
+    root.append(this.ruler, controls, this.grid, this.sum, this.legend, this.overview, this.caption,
+      make("h3", {}, "Memory around the chosen element"), this.strip, this.rest, this.facts);
     this.grid.addEventListener("keydown", (event) => this.key(event));
     this.strip.addEventListener("keydown", (event) => this.stripKey(event));
     this.grid.addEventListener("pointerover", (event) => this.point(event));
@@ -276,6 +281,8 @@ class View {
     const tick = (side, at) => (dims[side] >= 0 ? at : "");
     const name = (side) => (dims[side] >= 0 ? `d${dims[side]}${side ? "→" : "↓"}` : "");
     const [top, left] = [this.lines(0, "top"), this.lines(1, "left")];
+    // The last tiles end at the last cells, padding included.
+    const ends = (side, at, name) => (layout.boxes.length && dims[side] >= 0 && at === this.extent(side) - 1 ? ` ${name}2` : "");
     const at = [...this.index];
     let markup = `<div role="row" class="row"><span class="tick">${name(0)} ${name(1)}</span>`;
     for (let c = 0; c < columns; c++) markup += `<span role="columnheader" class="tick across">${tick(1, first[1] + c)}</span>`;
@@ -285,7 +292,7 @@ class View {
       for (let c = 0; c < columns; c++) {
         if (dims[1] >= 0) at[dims[1]] = first[1] + c;
         const place = placeOf(layout, at);
-        const start = `<span role="gridcell" id="${this.root.id}-${r}-${c}" class="cell${top(at)}${left(at)}`;
+        const start = `<span role="gridcell" id="${this.root.id}-${r}-${c}" class="cell${top(at)}${left(at)}${ends(0, first[0] + r, "bottom")}${ends(1, first[1] + c, "right")}`;
         markup += this.isElement(at)
           ? `${start}" style="${this.style(place)}" aria-label="index ${show(at)}, offset ${place}" data-at="${at}">${place}</span>`
           : `${start} padding" title="padding at offset ${place}" aria-label="padding at offset ${place}">·</span>`;
@@ -298,8 +305,9 @@ class View {
   drawOverview([rows, columns]) {
     const { first, canvas, overview, marker, plane: { image } } = this;
     const [high, wide] = [this.extent(0), this.extent(1)];
-    overview.hidden = rows >= high && columns >= wide;
+    this.caption.hidden = overview.hidden = rows >= high && columns >= wide;
     if (overview.hidden) return;
+    this.caption.textContent = `The whole ${this.plane.isWhole ? "array" : "plane"}; click to move the window above`;
     const { width, height } = image;
     if (this.pictured !== image) Object.assign(canvas, { width, height });
     const scale = clamp(Math.min(Math.floor(160 / height), Math.floor(this.width / width)), 1, 4);
@@ -329,7 +337,10 @@ class View {
       if (here >= this.stripFirst + count) this.stripFirst += byte;
     }
     let markup = `<div role="row" class="row">`;
-    for (let place = this.stripFirst; place < Math.min(this.stripFirst + count, layout.places); place++) {
+    const end = Math.min(this.stripFirst + count, layout.places);
+    const [before, after] = [this.stripFirst, layout.places - end].map((places) => `${grouped(places)} more ${places === 1 ? "place" : "places"}`);
+    this.rest.textContent = [this.stripFirst > 0 ? `… ${before} before` : "", end < layout.places ? `${after} after …` : ""].filter(Boolean).join(", ");
+    for (let place = this.stripFirst; place < end; place++) {
       const index = indexAt(layout, place);
       const classes = ["cell", ...(index ? [] : ["padding"]), ...(layout.bits < 8 && bitOf(layout, place) % 8 === 0 ? ["byte"] : []), ...(place === here ? ["here"] : [])];
       const style = index && this.isDrawn(index) ? ` style="${this.style(place)}"` : "";
@@ -347,17 +358,21 @@ class View {
     const values = coordinates(layout, index);
     const terms = layout.axes.filter((axis) => axis.extent > 1).map((axis) => {
       const term = make("span", { class: "term", title: `${axis.name} = ${values[axis.coordinate]}, stride ${axis.stride}` });
+      // Every value has the room of the longest, so that nothing moves while the reader points.
+      term.style.minWidth = `calc(${times(axis.extent - 1, axis.stride).length}ch + .7rem)`;
       term.append(make("small", {}, axis.name), times(values[axis.coordinate], axis.stride));
       return term;
     });
+    const total = make("span", {}, `= ${place}`);
+    total.style.minWidth = `${String(layout.places).length + 2}ch`;
     if (layout.offset) terms.push(make("span", { class: "term" }, make("small", {}, "base"), String(layout.offset)));
-    this.sum.replaceChildren(...terms.flatMap((term, at) => (at ? [" + ", term] : [term])), ` = ${place}`);
-    const facts = [["index", show(index)], ["offset", `${place} of ${layout.places}`], ["byte", byteOf(layout, place)]];
+    this.sum.replaceChildren(...terms.flatMap((term, at) => (at ? [" + ", term] : [term])), total);
+    const facts = [["index", show(index)], ["offset", `${place} of ${grouped(layout.places)}`], ["byte", byteOf(layout, place)]];
     const cut = layout.boxed.map((coordinate) => layout.boxes.some((box) => box[coordinate] > 1));
     boxesOf(layout, index).forEach(({ number, within }, level) => {
       const [at, inside] = [number, within].map((values) => show(values.filter((_, d) => cut[d])));
       facts.push([level ? "box within" : "tile", `${at}, at ${inside} in it`]);
     });
-    this.facts.replaceChildren(...facts.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
+    this.facts.replaceChildren(...facts.map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text))));
   }
 }

@@ -163,10 +163,10 @@ fn digits(words: &Sentences) -> SvgPart {
         @for row in &words.digits {
             ({ y += LINE; "" })
             text x="0" y=(y - 5) { (row.name) }
-            text.e x=(columns[0]) y=(y - 5) { (row.places) " places" }
+            text.e x=(columns[0]) y=(y - 5) { (row.places) " values" }
             text.e x=(columns[1]) y=(y - 5) { "stride " (row.stride) }
             @if row.values < row.places {
-                text.m x=(columns[1] + 14) y=(y - 5) { (row.values) " of them hold elements" }
+                text.m x=(columns[1] + 14) y=(y - 5) { (row.values) " of them in elements" }
             }
         }
     };

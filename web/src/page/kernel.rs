@@ -1,4 +1,4 @@
-//! A kernel as plain data, as the page runs it with `stridec/gpu`.
+//! The kernel of a slice, as the page runs it with `stridec/gpu`.
 
 use serde_json::{Value, json};
 use stridec::request::Table;
@@ -6,10 +6,11 @@ use stridec::request::Table;
 use crate::{
     asked::Asked,
     fault::{Fault, Field},
+    plain::of_kernel,
 };
 
 /// Compiles the slice of a question. If the question has a `table`, the bytes after the line are
-/// its entries, and `table` is its dimension. The kernel has the parts that `stridec/gpu` reads.
+/// its entries, and `table` is its dimension.
 pub(crate) fn kernel(asked: &Asked<'_>) -> Result<Value, Fault> {
     let mut operation = asked.operation()?;
     if let Some(dimension) = asked.number("table") {
@@ -19,23 +20,5 @@ pub(crate) fn kernel(asked: &Asked<'_>) -> Result<Value, Fault> {
     }
     let kernel = operation.compile(&asked.target()?);
     let kernel = kernel.map_err(|error| Fault::operation(&error))?;
-    let bindings = kernel.bindings.iter().map(|binding| {
-        json!({
-            "binding": binding.binding,
-            "writable": binding.writable,
-            "sizeInBytes": binding.size_in_bytes,
-        })
-    });
-    let dispatches =
-        kernel.dispatches.iter().map(|dispatch| json!({ "workgroups": dispatch.workgroups }));
-    Ok(json!({
-        "kernel": {
-            "wgsl": kernel.wgsl,
-            "entryPoint": kernel.entry_point,
-            "bindings": bindings.collect::<Vec<_>>(),
-            "dispatches": dispatches.collect::<Vec<_>>(),
-            "sourceBytes": kernel.source_bytes,
-            "destinationBytes": kernel.destination_bytes,
-        }
-    }))
+    Ok(json!({ "kernel": of_kernel(&kernel) }))
 }

@@ -43,7 +43,7 @@ pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
             ["results", num_bytes(report.results_bytes)],
             ["temporaries", num_bytes(report.temporaries_bytes)],
             ["in all", num_bytes(report.total_bytes)],
-            ["of it padding", num_bytes(report.total_padding_bytes)],
+            ["of which padding", num_bytes(report.total_padding_bytes)],
         ],
     }))
 }
