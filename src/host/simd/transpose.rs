@@ -94,9 +94,9 @@ impl Simd {
     /// column `c` is read `rows[r]` bytes and `c` units after byte `from` of the source. It is
     /// written to byte `at` plus `r` units of column `c`, with its bytes permuted by `inner`.
     ///
-    /// Returns false and writes nothing if both sides are shorter than 16 bytes, if only one is but
-    /// this is [not supported](Self::transposes_narrow), or if the matrix does not lie inside the
-    /// source and the columns.
+    /// Returns false and writes nothing if rows and columns both have less than 16 bytes, if only
+    /// one side has and this is [not supported](Self::transposes_narrow), or if the matrix does not
+    /// lie inside the source and the columns.
     pub(in crate::host) fn transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -161,11 +161,11 @@ impl Simd {
         at: usize,
         columns: &ColumnPointers,
     ) {
-        // Long units are written in pairs of lines.
+        // If units are long enough, two lines of each column are written together.
         let pair = if N >= self.machine.paired_bytes { 2 * LINE / N } else { usize::MAX };
         let (pairs, others) = rows.split_at(rows.len() / pair * pair);
         let after = at + pairs.len() * N;
-        // SAFETY: a set has the features of those before it.
+        // SAFETY: an instruction set includes the features of the sets before it.
         unsafe {
             match self.set {
                 #[cfg(target_arch = "x86_64")]
@@ -202,8 +202,8 @@ impl Simd {
         columns: &ColumnPointers,
     ) {
         let ahead = self.machine.prefetches_rows;
-        // SAFETY: a set has the features of those before it; rows are as many as the function takes
-        // at once.
+        // SAFETY: an instruction set includes the features of the sets before it; there are at
+        // least as many rows as the function takes at once.
         unsafe {
             match self.set {
                 #[cfg(target_arch = "x86_64")]
@@ -257,9 +257,9 @@ pub(super) fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usiz
     }
 }
 
-/// Loads `$e` registers, one for each row of a square in each lane, and transposes the squares.
-/// `$place` returns the address of lane `lane` of row `line`. If `INNER` is set, `$table` permutes
-/// the bytes of units first.
+/// Loads `$e` registers, each with one row of the square of every lane, and transposes the squares.
+/// A *lane* is 16 bytes of a register. `$place` returns the address of lane `lane` of row `line`.
+/// If `INNER` is set, `$table` permutes the bytes of units first.
 macro_rules! square {
     ($load:ident, $low:ident, $high:ident, $permute:ident, $n:ident, $e:ident, $table:expr, $place:expr) => {{
         let place = $place;
