@@ -1,4 +1,4 @@
-//! Copies of units that are smaller than a byte, or that have different widths on the two sides.
+//! Copies units that are smaller than a byte, or that have different widths on the two sides.
 //!
 //! A *unit* is the data that is moved at a time, an element of 4 bits for example. Units are
 //! unpacked to one byte each, moved, and packed again, unless several of them can be moved together

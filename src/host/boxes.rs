@@ -413,8 +413,8 @@ impl Period {
     }
 }
 
-/// Decides how a box is treated next. Goes through the cases in order, skips those of which a guard
-/// fails in the whole box, and stops at the first other case.
+/// Decides how a box is treated next. Skips each case with a guard that fails in the whole box, and
+/// decides by the first other case.
 fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
     let nest = of.nest;
     let mut bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));

@@ -1,4 +1,5 @@
-//! Evaluates the forms of a nest for 256 rows at a time.
+//! Evaluates the *forms* of a nest, which are affine expressions of its loops, for 256 rows at a
+//! time.
 //!
 //! Each axis, quotient and lookup has a *column*: its values, one for each row. With columns, the
 //! compiler can vectorize the loops over rows. This matters for gathers, in which each row reads
@@ -277,7 +278,8 @@ fn binary<L: Lane>(
     match operator {
         Operator::And => each!(|(a, b)| a & b),
         Operator::Or => each!(|(a, b)| a | b),
-        // The low bits of the result are right even if the full result is too large for a lane.
+        // The low bits of the result are right even if the full result is too large for the integer
+        // type.
         Operator::Add => each!(|(a, b)| a.plus(b)),
         Operator::Subtract => each!(|(a, b)| a.minus(b)),
         Operator::Multiply => each!(|(a, b)| a.times(b)),

@@ -1,9 +1,10 @@
 //! Runs gathers: nests that look up the source of every position or row, such as `table[ids]` and
 //! `jnp.take`.
 //!
-//! If such a nest were divided into boxes, each row would be a box of its own. Instead, every form
-//! of the nest is evaluated for 256 rows at a time, as a column of numbers (`columns`). The rows
-//! are then copied one by one.
+//! If such a nest were divided into *boxes*, ranges of loop steps that read at constant strides,
+//! each row would be a box of its own. Instead, every *form* of the nest, an affine expression of
+//! the loops, is evaluated for 256 rows at a time, as a column of numbers (`columns`). The rows are
+//! then copied one by one.
 
 use std::ops::Range;
 
@@ -35,8 +36,8 @@ pub(super) const NO_CASE: u8 = u8::MAX;
 /// copied.
 ///
 /// A row is the whole innermost axis if no lookup depends on that axis, as in `table[ids]`.
-/// Otherwise a row is one unit. Returns false and writes nothing for any other nest; boxes are
-/// better for it.
+/// Otherwise a row is one unit. Returns false and writes nothing for any other nest, which is
+/// better copied box by box.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
     let Some((row, is_whole)) = row(nest) else { return false };
     let unit = nest.dst_bits() as usize / 8;
@@ -195,8 +196,8 @@ impl Gathered<'_> {
         }
     }
 
-    /// Stores the numbers of all positions at the places `at` of a table of 32-bit numbers,
-    /// [`LANES`] at a time.
+    /// Raises entry `at` of a table of 32-bit numbers to `number`, at every position to which a
+    /// case applies. Evaluates both forms for [`LANES`] positions at a time.
     pub(super) fn mark<L: Lane>(&self, at: &Affine, number: &Affine, destination: &mut [u8]) {
         let (table, _) = destination.as_chunks_mut::<4>();
         let positions = self.nest.positions() as usize;
@@ -372,8 +373,8 @@ impl Gathered<'_> {
     }
 }
 
-/// Prefetches the lines of a row of `bytes` bytes, which starts at `first` and is stored soon. The
-/// processor cannot foresee the places of scattered rows.
+/// Prefetches the lines of a row of `bytes` bytes, which starts at `first` and is stored soon.
+/// Hardware prefetchers cannot predict the places of scattered rows.
 fn prefetch(out: &[u8], first: usize, bytes: usize) {
     (0..bytes).step_by(LINE).for_each(|at| prefetch_byte(out, first.saturating_add(at)));
 }

@@ -1,4 +1,4 @@
-//! Copies through a table: nests that look up each element by a code of at most a byte, such as the
+//! Runs nests that look up each element in a table, by a code of at most a byte, such as the
 //! normalisation of an image.
 //!
 //! The destination is filled slab by slab. For each slab, the codes are first copied to a buffer in

@@ -1,4 +1,4 @@
-//! The processor, as data: the numbers and preferences by which the host chooses how to copy.
+//! Describes processors as data: the numbers and preferences by which the host chooses how to copy.
 //!
 //! [`Machine::here`] detects the processor once and takes its row of the table. Everything that
 //! depends on the maker of a processor is a field of [`Machine`], so that a test can plan and copy
@@ -44,9 +44,10 @@ pub(super) struct Machine {
     /// in one order, to memcpy: with 16, heads of `bf16` went from 17.5 to 26.8 GB/s on an Intel
     /// Xeon (family 6, model 207).
     cut_share: usize,
-    /// The divisor of the last-level cache size that gives the smallest destination to stream with
-    /// shuffled rows. Between a quarter and a half of the cache, an AMD EPYC of family 25 takes 0.5
-    /// to 0.7 times as long with streaming, an Intel Xeon of family 6 1.2 to 1.6 times.
+    /// The divisor of the last-level cache size that gives the smallest destination to stream if
+    /// byte shuffles fill its rows. Between a quarter and a half of the cache, an AMD EPYC of
+    /// family 25 takes 0.5 to 0.7 times as long with streaming, an Intel Xeon of family 6 1.2 to
+    /// 1.6 times.
     shuffled_share: usize,
     /// True if single cache lines that are whole pages apart, as in the columns of a large matrix,
     /// are streamed in turn. If false, a buffer first collects longer runs. On an AMD EPYC of

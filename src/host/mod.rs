@@ -42,7 +42,7 @@
 //! | a value | `fill` | the box takes a constant, or one unit of a source |
 //! | rows again | `step` | a broadcast repeats rows that are not long runs |
 //! | runs | `step` | the box is small and its runs are long |
-//! | a pattern | `pattern` | short units that are not transposed; boxes form one block |
+//! | a pattern | `pattern` | short units that are not transposed, or boxes that form one block |
 //! | a pattern through a buffer | `expanded` | boxes form one block of distant units |
 //! | a plan through a buffer | `staged` | units of one line go far apart; short runs of bits |
 //! | a plan | `plan` | all other boxes of units of whole bytes |

@@ -1,4 +1,4 @@
-//! The plan of a box: the order in which its units are copied, and the code that moves them.
+//! Plans the copy of a box: the order in which its units are copied, and the code that moves them.
 //!
 //! If the axes have different orders in the source and in the destination, a copy in the order of
 //! either of them uses caches and registers badly. Therefore a plan cuts the box into tiles that
@@ -87,8 +87,9 @@ const LONG_UNIT: usize = 1 << 8;
 /// lines are shared with other tiles, and the hardware prefetcher can predict the next lines.
 const SMALL_TILE: (usize, usize) = (1 << 10, 1 << 9);
 
-/// The tile for units of at most [`SMALL`] bytes if squares of whole lines are transposed. At the
-/// end of a tile, squares overlap the squares before them; in smaller tiles, twice as many do.
+/// The tile for units of at most [`SMALL`] bytes if squares of whole lines are transposed. The last
+/// squares of a tile overlap the squares before them. In smaller tiles, there would be twice as
+/// many of them.
 const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
 
 /// The tile for units of more than [`SMALL`] bytes.
@@ -184,12 +185,13 @@ pub(super) struct Streams {
     pub(super) machine: &'static Machine,
     /// True if units of at most [`SMALL`] bytes are streamed.
     pub(super) short: bool,
-    /// True if longer units are streamed if they fill whole lines, or have at least [`LONG_UNIT`]
-    /// bytes.
+    /// True if longer units may be streamed if they fill whole lines, or have at least
+    /// [`LONG_UNIT`] bytes.
     pub(super) long: bool,
     /// True if longer units are streamed even if they begin or end inside a line.
     pub(super) cut: bool,
-    /// True if rows of units of at most [`SMALL`] bytes are streamed if byte shuffles fill them.
+    /// True if rows that byte shuffles fill are streamed, in boxes with units of at most [`SMALL`]
+    /// bytes.
     pub(super) shuffled: bool,
     /// The alignment of the box to cache lines.
     pub(super) start: LineAlignment,

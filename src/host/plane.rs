@@ -16,7 +16,8 @@ const FEW_UNITS: usize = 4;
 const SQUARE: usize = 16;
 
 /// One loop of a box: its number of steps, and the distance that one step moves in the source and
-/// in the destination. Distances count addresses: bytes, or units if these are smaller than a byte.
+/// in the destination. Distances count bytes, or units if these are not whole bytes of the same
+/// size on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlanAxis {
     pub(super) extent: usize,

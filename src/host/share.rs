@@ -4,9 +4,9 @@
 //! The simplest shares would be ranges of addresses. But in a transpose, each such range reads a
 //! few bytes of every row of the source, so that all threads fetch the same cache lines. Therefore
 //! a share is a range of steps of one *axis*, a loop of the nest, chosen so that runs stay long on
-//! both sides. Each step of all loops fills one *place* of the destination with a *unit*, often an
-//! element. The places of a share may be many *slices*, contiguous parts of the destination, such
-//! as a few columns in each of many rows.
+//! both sides. Each iteration of the whole nest fills one *place* of the destination with a *unit*,
+//! often an element. The places of a share may be many *slices*, contiguous parts of the
+//! destination, such as a few columns in each of many rows.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -213,8 +213,9 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<(Cut, u64)> {
             let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
             let steps = even_steps(of.extent, steps, granule, threads);
             let steps = whole_periods(nest, axis, steps, whole, of.extent / wanted.min(2));
-            // An offset counts bytes, or units if they are smaller than a byte. A loop may step
-            // past the end of a tensor by the size of the tensor, so some bits stay free.
+            // An offset counts bytes, or units if these are not whole bytes of the same size on
+            // both sides. A loop may step past the end of a tensor by the size of the tensor, so
+            // some bits stay free.
             let shift = isize::BITS - 4 - around.ilog2();
             let places = steps * of.dst_stride;
             let fits = (places * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;

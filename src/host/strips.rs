@@ -1,7 +1,9 @@
 //! Transposes tiles with non-temporal stores, strip by strip.
 //!
-//! A strip consists of as many rows of a tile as fill whole cache lines of each column: 16 rows for
-//! f32 and lines of 64 bytes. The lines that a strip completes are streamed at once.
+//! A *tile* is a matrix of *units*, elements for example, whose rows are contiguous in the
+//! destination and whose columns are contiguous in the source. A *strip* consists of as many rows
+//! of a tile as fill whole cache lines of each column: 16 rows for f32 and lines of 64 bytes. The
+//! lines that a strip completes are streamed at once.
 
 use super::{
     box_copy::TileBuffer,

@@ -3,7 +3,7 @@
 //!
 //! In such a gather, each step of the outer axes reads at the same distances from its start. These
 //! distances are computed once, as a table of offsets. If a step is short, a [`Pattern`] takes the
-//! place of the table.
+//! place of the table, because it fills whole registers at a time.
 
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};

@@ -95,8 +95,8 @@ impl Simd {
     /// written to byte `at` plus `r` units of column `c`, with its bytes permuted by `inner`.
     ///
     /// Returns false and writes nothing if rows and columns both have less than 16 bytes, if only
-    /// one side has and this is [not supported](Self::transposes_narrow), or if the matrix does not
-    /// lie inside the source and the columns.
+    /// one side has less and this is [not supported](Self::transposes_narrow), or if the matrix
+    /// does not lie inside the source and the columns.
     pub(in crate::host) fn transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
