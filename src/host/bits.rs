@@ -207,7 +207,7 @@ impl Bits {
             return self.bytes_of_matrix(source, destination, tile, room);
         }
         let (groups, width) = (rows.div_ceil(per), columns.div_ceil(per));
-        // Leave an additional cache line between the lines of the buffer, because long lines would
+        // Leave an additional cache line between the lines of the buffer, because long lines could
         // otherwise all map to one set of the cache.
         let pitch = match width {
             LINE.. => width.next_multiple_of(LINE) + LINE,

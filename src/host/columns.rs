@@ -16,8 +16,8 @@ pub(super) const LANES: usize = 256;
 /// One number for each of [`LANES`] rows.
 type Column<L> = Vec<L>;
 
-/// The values of a nest's forms in a group of up to [`LANES`] rows. A row is one position of the
-/// walk, or the whole innermost axis.
+/// The values of a nest's forms in a group of up to [`LANES`] rows. A row is one *position*, which
+/// is an iteration of the whole nest, or the whole innermost axis.
 ///
 /// [`Self::start`] fills the columns of axes. Every other column is computed when it is first
 /// needed. A form may be meaningless in a row that a guard excludes. Its column then contains an

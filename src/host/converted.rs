@@ -36,9 +36,9 @@ const TILE_BYTES: usize = 1 << 15;
 /// runs of the destination shorter.
 const SOURCE_BYTES: usize = LINE;
 
-/// The number of units of which a tile of units below a byte has a multiple along the source,
-/// unless it covers the whole axis. The lines of such a tile start at whole bytes, so that they can
-/// be unpacked in registers.
+/// The granularity, in units along the source, of tiles of units below a byte. Only a tile that
+/// covers the whole axis may have another length. The lines of such a tile start at whole bytes, so
+/// that they can be unpacked in registers.
 const PACKED_UNITS: usize = 64;
 
 /// The shortest run of the destination that is streamed, in bytes. Shorter ones consist mostly of

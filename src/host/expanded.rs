@@ -10,7 +10,7 @@
 //!
 //! ```text
 //! s8[1,32,56,112] abcd to Acdb4a: blocks of c0 0 0 0 c1 0 0 0 … for 32 channels
-//! 512 of them: a transpose of 32 rows of 512 bytes to the buffer, and a pattern of 32 bytes to 128
+//! 483 of them: a transpose of 32 rows of 483 bytes to the buffer, and a pattern of 32 bytes to 128
 //! ```
 
 use std::fmt;

@@ -142,7 +142,7 @@ pub(super) struct Gathered<'a> {
 
 impl Gathered<'_> {
     /// Fills the rows of one share, the part of the destination that a thread fills at a time.
-    /// `first` is the position of the walk that fills the first unit of `out`.
+    /// `first` is the number of the loop iteration that fills the first unit of `out`.
     fn share<L: Lane>(&self, first: usize, out: &mut [u8]) {
         let bytes = self.row * self.unit;
         let mut digits = self.digits(first as u64);
@@ -170,10 +170,10 @@ impl Gathered<'_> {
     /// Visits the first `positions` positions in groups of up to [`LANES`], and calls `each` once
     /// for each group and each case of the nest.
     ///
-    /// The arguments of `each` are the first position of the group, the index of the deciding case
-    /// of each position, the index of the case of this call, and the unit that each position would
-    /// read by this case. The units are arbitrary numbers for positions that another case decides,
-    /// and for a case with a constant.
+    /// The arguments of `each` are the first position of the group, the index of the case that
+    /// applies to each position, the index of the case of this call, and the unit that each
+    /// position would read by this case. The units are arbitrary numbers for positions to which
+    /// another case applies, and for a case with a constant.
     pub(super) fn each_case<L: Lane>(
         &self,
         positions: usize,
@@ -271,9 +271,9 @@ impl Gathered<'_> {
         }
     }
 
-    /// Finds the case that decides each row of the group in `columns`, and stores its index in
-    /// `case_of`. The caller must have filled `case_of` with [`NO_CASE`]. `values` is scratch
-    /// memory.
+    /// Finds the first case that applies to each row of the group in `columns`, and stores its
+    /// index in `case_of`. The caller must have filled `case_of` with [`NO_CASE`]. `values` is
+    /// scratch memory.
     fn decide<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], case_of: &mut [u8]) {
         for (case, number) in self.nest.cases().iter().zip(0..) {
             let mut of_case = [true; LANES];

@@ -2,7 +2,7 @@
 //!
 //! A nest defines, for each place of the destination, the element that is copied there. Evaluating
 //! this definition place by place would be slow, so a copy is divided into parts that are moved
-//! many bytes at a time. The transpose of `f32[4096,4096]`, as an example:
+//! many bytes at a time. The transpose of `f32[1024,1024]`, as an example:
 //!
 //! 1. The destination is divided into *shares*. A thread fills one share at a time (`share`).
 //! 2. A share is divided into *boxes*: ranges of the nest's loops in which all places are filled in

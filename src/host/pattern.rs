@@ -1,9 +1,9 @@
 //! A *pattern* is a block of the destination that is put together in the same way again and again.
 //!
 //! A block has a few hundred bytes. Each byte is a byte of a source at a fixed offset, or a
-//! constant. Which loads fill each register is computed once, and the loads are then carried out at
-//! every step of the loops around the block. With patterns, rows that end inside a register,
-//! padding between short runs, partial tiles and several sources need no code of their own.
+//! constant. The loads that fill each register are chosen once, and are then carried out at every
+//! step of the loops around the block. With patterns, rows that end inside a register, padding
+//! between short runs, partial tiles and several sources need no code of their own.
 //!
 //! ```text
 //! u8[1080,1920,3] to PAD(1080,1920,4), registers of 16 bytes: four pixels

@@ -131,7 +131,7 @@ const LEVEL: usize = 16;
 ///
 /// ```text
 /// axes (64: 4 → 8192) (2048: 256 → 4) of 4-byte units, extent: source → destination
-/// rows: 64 steps of 256 → 4     columns: 32 steps of 4 → 8192     loops: 32 of rows in 2, 2 of columns
+/// rows: 256 steps of 256 → 4     columns: 64 steps of 4 → 8192     loops: 8 over blocks of rows
 /// ```
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -307,7 +307,8 @@ impl TilePlan {
             return plan;
         }
         if unit > SMALL && streams.long && (unit >= LONG_UNIT || streams.lines(unit, &axes)) {
-            // If both sides have the same order, the hardware prefetcher follows the writes.
+            // If both sides have the same order, the hardware prefetcher follows the writes of
+            // ordinary stores.
             let descends = |pair: &[PlanAxis]| pair[0].src.abs() >= pair[1].src.abs();
             let ordered = axes.windows(2).all(descends);
             let streamed = streams.cut || streams.lines(unit, &axes) || !ordered;
@@ -405,8 +406,8 @@ impl TilePlan {
     }
 
     /// Returns a plan that transposes strips and streams whole lines, or `None` if the box is not
-    /// suitable. Lines are stored from registers if all columns have the same alignment, and
-    /// otherwise through a buffer.
+    /// suitable. Lines are stored from registers if all columns have the same alignment, or if the
+    /// processor can join lines in registers, and otherwise through a buffer.
     fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
         let edge = edge(unit, true)?;
         let of = |row_bytes| {

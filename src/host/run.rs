@@ -1,4 +1,4 @@
-//! The entry points of the host: [`run`], [`run_sources`] and [`plan`].
+//! Defines the entry points of the host: [`run`], [`run_sources`] and [`plan`].
 //!
 //! They check the lengths of the buffers, and decide if the destination is large enough for several
 //! threads and for non-temporal stores. Then they give each thread its shares of the destination.

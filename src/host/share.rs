@@ -58,7 +58,7 @@ const MOST_WORTH: u64 = 1 << 40;
 pub(super) struct Share<'a> {
     /// The boxes, which are ranges of steps of the nest's loops, that fill the share.
     pub(super) boxes: SmallVec<[WalkBox; 1]>,
-    /// The slices of the destination that contain these places.
+    /// The slices of the destination that the boxes fill.
     pub(super) destination: DestinationSlices<'a>,
     /// The number of the loop iteration that fills the first place of the first slice.
     pub(super) first: u64,

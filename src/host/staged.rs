@@ -14,7 +14,7 @@
 //!
 //! ```text
 //! s32[2,96,14,35] with blocks of 32 in the first dimension, of which 2 are used, to the default
-//! layout: pieces of 8 bytes, 128 apart  →  32 · 64 of them without gaps  →  runs of 256 bytes
+//! layout: pieces of 8 bytes, 128 apart  →  2046 of them without gaps  →  2 runs of 8184 bytes
 //! ```
 
 use std::fmt;
@@ -369,8 +369,8 @@ struct TileChoice {
     blocks: SmallVec<[usize; 8]>,
     /// True for axes whose steps in a tile share a piece.
     in_piece: SmallVec<[bool; 8]>,
-    /// The number of distant places of the destination to which the units of a piece lead. If it is
-    /// 1, a buffer gains nothing for units of whole bytes.
+    /// The number of distant places of the destination to which the units of a piece are copied. If
+    /// it is 1, a buffer gains nothing for units of whole bytes.
     reuse: usize,
 }
 

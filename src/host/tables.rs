@@ -36,9 +36,9 @@ const PATTERN_BYTES: usize = 1 << 9;
 pub(super) struct SourceTable {
     /// The number of outer axes, along which the table is reused.
     outer: usize,
-    /// The index of the case that decides each position, or [`NO_CASE`].
+    /// The index of the case that applies to each position, or [`NO_CASE`].
     case_of: Vec<u8>,
-    /// The index of the case that decides all positions, if a single case decides all.
+    /// The index of the case that applies to all positions, if there is a single one.
     only_case: Option<u8>,
     /// The source unit that each position reads in the first step.
     units: Vec<i64>,

@@ -49,7 +49,7 @@ pub(super) struct Task<'a> {
     /// The instruction set for shuffles of bytes; `None` if the processor has none, or if units are
     /// not whole bytes.
     pub(super) simd: Option<Simd>,
-    /// The kinds of boxes that are written with non-temporal stores.
+    /// The kinds of boxes that are *streamed*, which means written with non-temporal stores.
     pub(super) streams: Streams,
     /// True if the shares may use non-temporal stores.
     pub(super) is_streamed: bool,

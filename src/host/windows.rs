@@ -1,5 +1,5 @@
-//! Runs nests that visit the windows of a scatter instead of their destination, as [`Scattered`]
-//! describes.
+//! Runs nests that visit the *windows* of a scatter, which are its updates, instead of their
+//! destination, as [`Scattered`] describes.
 
 use std::ops::Range;
 

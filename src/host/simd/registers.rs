@@ -327,9 +327,9 @@ impl Registers {
     }
 
     /// Writes the registers at every step of the loops, the innermost one last. The first step
-    /// writes at byte `to` of `destination`. If there is a stream, images are large: the lines of
-    /// the source are prefetched, and those of the destination are written with non-temporal stores
-    /// if all registers begin with a cache line.
+    /// writes at byte `to` of `destination`. If there is a stream, images are large. The lines of
+    /// the source are then prefetched, unless a block reads too many, and those of the destination
+    /// are written with non-temporal stores if every register is a whole cache line.
     ///
     /// # Panics
     ///
@@ -555,7 +555,7 @@ unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, length: usize)
 }
 
 /// Copies the first `length` bytes of a register, at least one and fewer than 16, in two parts that
-/// overlap.
+/// may overlap.
 ///
 /// # Safety
 ///
