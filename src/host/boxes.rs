@@ -25,7 +25,7 @@ pub(super) struct WalkBox {
 }
 
 impl WalkBox {
-    /// Returns the box of all positions of the walk.
+    /// Returns the box of all positions of the nest.
     pub(super) fn whole(nest: &CopyNest) -> Self {
         Self { ranges: nest.extents().iter().map(|&extent| (0, signed(extent))).collect() }
     }
@@ -42,7 +42,8 @@ impl WalkBox {
     }
 }
 
-/// Returns disjoint boxes that cover the positions `first..end` of the walk.
+/// Returns disjoint boxes that cover the positions `first..end`, numbered in the order of the
+/// loops.
 ///
 /// ```text
 /// loops of 3 by 8 steps, positions 5..20: the boxes 0..1 × 5..8, 1..2 × 0..8 and 2..3 × 0..4

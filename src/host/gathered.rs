@@ -5,6 +5,9 @@
 //! each row would be a box of its own. Instead, every *form* of the nest, an affine expression of
 //! the loops, is evaluated for 256 rows at a time, as a column of numbers (`columns`). The rows are
 //! then copied one by one.
+//!
+//! A *position* is an iteration of the whole nest. It takes its value, a unit of a source or a
+//! constant, from the first *case* that applies.
 
 use std::ops::Range;
 
@@ -26,7 +29,7 @@ pub(super) const GATHER_SHARE_BYTES: usize = 256 << 10;
 /// The number of rows between the row that is stored and the row that is prefetched meanwhile.
 const ROWS_AHEAD: usize = 8;
 /// The size of the longest row that is prefetched, in bytes. Rows of 256 bytes in a table of 2 MiB
-/// are stored at 1.5 times the rate, and rows of 1 KiB are not faster (Xeon 207).
+/// are stored at 1.5 times the rate, and rows of 1 KiB are not faster (Intel Xeon, model 207).
 const MAX_AHEAD_BYTES: usize = 512;
 
 /// The entry for a row to which no case applies. Other entries are indices of cases.

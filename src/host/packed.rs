@@ -336,7 +336,8 @@ pub(super) fn put_lines(
     let image = &mut image[start / 8..end.div_ceil(8)];
     let Some(&last) = image.last() else { return };
     let (whole, rest) = (length / 64, length % 64);
-    // The low `held` bits of `word` are not written yet. They follow the bytes that are.
+    // The low `held` bits of `word` are still to be written, after the bytes that were written so
+    // far.
     let mut held = (start % 8) as u32;
     let mut word = u64::from(image[0] & !(u8::MAX << held));
     let mut written = 0;

@@ -27,7 +27,8 @@ use crate::nest::gcd;
 
 // The sizes below are in bytes, unless their names contain "units", "columns" or "pages". A pair of
 // sizes is a tile: its length along the destination, and its length along the source. The values
-// were chosen with the everyday shapes and the transposes of TTC, in `cargo bench --bench host`.
+// were chosen with the everyday shapes and the transposes of the TTC benchmark, in `cargo bench
+// --bench host`.
 
 /// The largest tile of a copy that streams whole lines in the order of the source. Runs of the
 /// source may be longer than the tile, because the hardware prefetcher loads the rest.

@@ -8,8 +8,8 @@ use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 
 /// The greatest number of units on the shorter side of a matrix for which byte shuffles are at
 /// least as fast as transposing partly filled squares. Squares gain nothing for pixels of 5 bytes,
-/// but take only 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Pixels of 5 to
-/// 16 bytes").
+/// but take only 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Tiles and
+/// squares").
 const FEW_UNITS: usize = 4;
 
 /// The side of the squares that are transposed in registers, in bytes.

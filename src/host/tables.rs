@@ -1,9 +1,10 @@
 //! Runs gathers whose indices do not depend on the outer axes, such as `x[:, ids]` and a constant
 //! order of channels.
 //!
-//! In such a gather, each step of the outer axes reads at the same distances from its start. These
-//! distances are computed once, as a table of offsets. If a step is short, a [`Pattern`] takes the
-//! place of the table, because it fills whole registers at a time.
+//! A *position* is an iteration of the whole nest, and a *case* gives the value of the positions to
+//! which it applies. In such a gather, each step of the outer axes reads at the same distances from
+//! its start. These distances are computed once, as a table of offsets. If a step is short, a
+//! [`Pattern`] takes the place of the table, because it fills whole registers at a time.
 
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};

@@ -313,7 +313,7 @@ fn boxes_of_block(outer: usize, found: &[FoundBox]) -> usize {
 /// The state of a thread while it fills one share, a part of the destination.
 struct Filling<'a, 'b, 'c> {
     runner: StepRunner<'a, 'b>,
-    /// The address of the share's first position, counted from position 0 of the walk.
+    /// The distance of addresses from position 0 of the nest to the first position of the share.
     first: isize,
     /// The kinds of boxes that are streamed. The alignment in this field is a placeholder, because
     /// each box has its own.

@@ -1,5 +1,5 @@
 //! Runs nests that visit the *windows* of a scatter, which are its updates, instead of their
-//! destination, as [`Scattered`] describes.
+//! destination, as [`Scattered`] describes. A *position* is an iteration of such a nest.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
 //! Describes the columns of a matrix to which a transpose writes, in one slice of the destination
-//! or in several.
+//! or in several. A *slice* is a contiguous part of it.
 
 use std::marker::PhantomData;
 

@@ -38,13 +38,14 @@ static PLACES: [u8; 2 * LINE] = {
 };
 
 /// The number of lines of a column that are streamed together if columns start whole pages apart,
-/// so that each line of the source is loaded once. In C, `bf16[2048,2049]` has 20 GB/s with single
-/// lines, 23 with two and 22 to 30 with four (`benches/NOTES.md`).
+/// so that each line of the source is loaded once. In a version in C, `bf16[2048,2049]` has 20 GB/s
+/// with single lines, 23 with two and 22 to 30 with four (git history of `benches/NOTES.md`).
 const LINES_AT_ONCE: usize = 4;
 
 /// The largest unit size, in bytes, with which several lines of a column are streamed together.
-/// Larger units gain nothing: in C, `f32[4096,4096]` has 23 GB/s with single lines and 16 with
-/// four, `f64[2048,2048]` 25 and 26 (`benches/NOTES.md`, at `bf16[2048,2049]`).
+/// Larger units gain nothing: in that version, `f32[4096,4096]` has 23 GB/s with single lines and
+/// 16 with four, `f64[2048,2048]` 25 and 26 (git history of `benches/NOTES.md`, at
+/// `bf16[2048,2049]`).
 pub(in crate::host) const SHORT_UNIT: usize = 2;
 
 impl Simd {

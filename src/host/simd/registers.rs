@@ -578,7 +578,8 @@ pub(super) unsafe fn copy_part(to: *mut u8, bytes: &[u8; 16], length: usize) {
 /// `term` adds the bytes of a load, and `store` and `store_part` store a register or its first
 /// bytes.
 ///
-/// Its safety is that of [`Registers::write_by_set`], and the processor has the features.
+/// The defined function is safe to call if the requirements of [`Registers::write_by_set`] are met
+/// and the processor has the features.
 macro_rules! registers {
     ($name:ident, $features:literal, $width:literal, $load:ident, $term:ident, $store:ident, $stream:ident, $store_part:ident) => {
         #[target_feature(enable = $features)]

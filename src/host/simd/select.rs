@@ -40,7 +40,7 @@ macro_rules! by_terms {
 /// The prefetch distance, in bytes of the source. Hardware prefetchers miss rows that are read
 /// backwards, and do not cross into the next page. A copy of mirrored pixels has 0.52 of the rate
 /// of memcpy with a distance of 4 KiB, and 0.31 without prefetches. With 1 KiB and 8 KiB, the rate
-/// is between these two (`benches/NOTES.md`, "Asking for lines ahead").
+/// is between these two (`benches/NOTES.md`, "Shuffles, weaves and small copies").
 const SELECTION_PREFETCH_SRC_BYTES: isize = 1 << 12;
 
 /// The loads and shuffle tables that fill the registers of a row.

@@ -2,7 +2,7 @@
 //!
 //! The unpack instructions of a processor interleave two registers: from `a0 a1 …` and `b0 b1 …`
 //! they make `a0 b0 a1 b1 …`. A square, such as 16 registers of 16 bytes, is transposed by
-//! repeating this a few times.
+//! repeating this a few times. Matrices consist of *units* of 1 to 16 bytes.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -21,8 +21,7 @@ use super::{lines, narrow, x86};
 
 /// The prefetch distance along a row of the source, in bytes. Near the end of a row, the prefetch
 /// continues in the rows that are transposed next. Prefetching gains up to a tenth; 512 and 1024
-/// bytes were no faster in TTC cases of `f64` (`benches/NOTES.md`, "Transposes in strips", "Lines
-/// streamed in pairs").
+/// bytes were no faster in cases of `f64` of the TTC benchmark (`benches/NOTES.md`, "Strips").
 pub(super) const ROW_PREFETCH_SRC_BYTES: usize = 256;
 
 /// A permutation of the bytes inside units, as a shuffle table for 16 bytes: entry `n` is the index
@@ -326,8 +325,9 @@ macro_rules! squares {
 /// Defines a function that transposes matrices of units of `N` bytes with one instruction set. A
 /// register has `$lanes` lanes of 16 bytes, and each lane transposes squares of `E` by `E` units.
 ///
-/// Its safety: the processor has the features; there are at least `E` columns and `E * $lanes`
-/// rows; every row may be read and every column written as a whole.
+/// The defined function is safe to call if the processor has the features, if there are at least
+/// `E` columns and `E * $lanes` rows, and if every row may be read and every column written as a
+/// whole.
 macro_rules! transpose {
     ($name:ident, $features:literal, $lanes:literal, $load:ident, $low:ident, $high:ident, $permute:ident, $store:ident) => {
         #[target_feature(enable = $features)]
@@ -342,8 +342,8 @@ macro_rules! transpose {
             // SAFETY: a table has the 16 bytes of a lane.
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let height = E * $lanes;
-            // A few rows are read through one address and the distance between two rows, more rows
-            // through an address for each.
+            // Few rows are read through one address and the distance between two rows, which takes
+            // fewer registers. More rows are read through an address for each.
             let pitch = if E <= 4 { super::columns::pitch(rows) } else { None };
             let mut lines: [*const u8; 16 * $lanes] = [from; 16 * $lanes];
             let mut row = 0;
@@ -404,9 +404,9 @@ macro_rules! transpose {
 /// The rows of a strip are read together, each by its own load instruction, so that hardware
 /// prefetchers recognize them; the lines of the destination are written whole.
 ///
-/// Its safety: the processor has the features; there are at least `E` columns, and rows for whole
-/// strips; every row may be read and every column written as a whole, and columns begin with cache
-/// lines.
+/// The defined function is safe to call if the processor has the features, if there are at least
+/// `E` columns, and rows for whole strips, if every row may be read and every column written as a
+/// whole, and if columns begin with cache lines.
 macro_rules! strips {
     ($name:ident, $features:literal, $lanes:literal, $load:ident, $low:ident, $high:ident, $permute:ident, $store:ident) => {
         #[target_feature(enable = $features)]
