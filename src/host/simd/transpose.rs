@@ -342,8 +342,8 @@ macro_rules! transpose {
             // SAFETY: a table has the 16 bytes of a lane.
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let height = E * $lanes;
-            // Few rows are read through one address and the distance between two rows, which takes
-            // fewer registers. More rows are read through an address for each.
+            // A few rows are read through one address and the distance between two rows, and more
+            // rows through an address for each.
             let pitch = if E <= 4 { super::columns::pitch(rows) } else { None };
             let mut lines: [*const u8; 16 * $lanes] = [from; 16 * $lanes];
             let mut row = 0;
