@@ -1,7 +1,8 @@
-//! Copies of units that are smaller than a byte, or that have different widths on the two sides.
+//! Copies units that are smaller than a byte, or that have different widths on the two sides.
 //!
-//! Units are unpacked to one byte each, moved, and packed again, unless several of them can be
-//! moved together in whole bytes.
+//! A *unit* is the data that is moved at a time, an element of 4 bits for example. Units are
+//! unpacked to one byte each, moved, and packed again, unless several of them can be moved together
+//! in whole bytes.
 
 use std::cell::RefCell;
 
@@ -28,10 +29,10 @@ const RUN: usize = 1 << 12;
 /// are unpacked to bytes, many at a time.
 const LONG_RUN: usize = 1 << 9;
 
-/// The longest line, in bytes, that is joined to the next one through a word of bits. Each word
-/// waits for the one before it, so longer lines are shifted on their own, many words at a time. A
-/// smaller number shifts more lines on their own, which takes 10 ns for each: lines of 17 bytes of
-/// `u1[129,116337]` take 1.5 times as long.
+/// The longest line of a buffer, in bytes, that [`put_lines`] joins to the next line through a word
+/// of bits. Each word depends on the one before it, so longer lines are shifted on their own, many
+/// words at a time. A smaller number shifts more lines on their own, which takes 10 ns for each:
+/// lines of 17 bytes of `u1[129,116337]` take 1.5 times as long.
 const SHORT_LINE: usize = 32;
 
 /// A copy of units that are smaller than a byte or change their width.
@@ -57,7 +58,7 @@ impl Bits {
     }
 
     /// Returns true if `plan` is a fast way to copy units of at most a byte, because it moves them
-    /// in whole bytes: as long runs, or as matrices whose lines are long on both sides.
+    /// in whole bytes: as long runs, or as matrices with long rows and columns.
     pub(super) fn suits(self, plan: &TilePlan) -> bool {
         let bits = self.src.min(self.dst) as usize;
         let (rows, columns) = (plan.rows.dst.len(), plan.columns.src.len());
@@ -66,8 +67,9 @@ impl Bits {
         }
         let joined = plan.columns.step.is_some_and(|(_, dst)| dst == rows)
             && (rows * bits).is_multiple_of(8);
-        // Longer units make fewer units for each byte, so a plan needs longer lines to be faster.
-        // Lines of bytes may be short, because they are not copied to a buffer first.
+        // A byte holds fewer units if they are longer, so their lines must be longer for a plan to
+        // be faster. Columns of whole bytes may be short, because most are not copied to a buffer
+        // first.
         let (line, row) = match bits {
             1 => (1 << 5, 1 << 5),
             2 => (1 << 6, 1 << 7),
@@ -131,7 +133,8 @@ impl Bits {
         });
     }
 
-    /// Copies contiguous units of at most a byte: unpacks them to bytes, and packs them again.
+    /// Copies contiguous units of at most a byte. If their width changes, they are unpacked to
+    /// bytes, and packed again.
     fn runs(
         self,
         unit: usize,
@@ -204,7 +207,7 @@ impl Bits {
             return self.bytes_of_matrix(source, destination, tile, room);
         }
         let (groups, width) = (rows.div_ceil(per), columns.div_ceil(per));
-        // Leave an additional cache line between the lines of the buffer, because long lines would
+        // Leave an additional cache line between the lines of the buffer, because long lines could
         // otherwise all map to one set of the cache.
         let pitch = match width {
             LINE.. => width.next_multiple_of(LINE) + LINE,
@@ -223,8 +226,9 @@ impl Bits {
             }
         }
         turn_units(&mut room.spread, (pitch, width), bits);
-        // List the lines in the order of the columns that their bytes become, so that the columns
-        // of one byte follow each other.
+        // Byte `j` of line `k` of a group now has units of column `j * per + k`. Therefore list the
+        // lines by `k` first, so that consecutive columns follow each other after bytes are
+        // transposed.
         let reads: SmallVec<[isize; 512]> = (0..per)
             .flat_map(|number| (0..groups).map(move |group| group * per + number))
             .map(|line| (line * pitch).cast_signed())
@@ -337,7 +341,8 @@ impl Bits {
         });
     }
 
-    /// Unpacks one unit for each byte of `out`, and extends it to the width of the destination.
+    /// Unpacks one unit for each byte of `out`, and extends or truncates it to the width of the
+    /// destination.
     fn unpack(self, source: &[u8], first: usize, out: &mut [u8]) {
         match self.src {
             1 => spread::<1, 8>(source, first, out),
@@ -410,8 +415,8 @@ fn is_joined(tile: &CopyTile) -> bool {
     tile.steps[1].is_some_and(|(_, dst)| dst == tile.rows.0.len())
 }
 
-/// Returns a pitch for lines of `length` bytes with which they do not crowd into a few sets of the
-/// first-level cache.
+/// Returns the distance at which to place lines of `length` bytes, so that they do not all map to a
+/// few sets of the first-level cache.
 fn pitch_of(length: usize) -> usize {
     if length.is_multiple_of(4 * LINE) { length + LINE } else { length }
 }

@@ -1,5 +1,8 @@
 //! Runs the plan of a box: moves its tiles one after the other, with non-temporal stores if the
 //! destination is too large for the caches.
+//!
+//! A *box* is a range of loop steps that read at constant strides. A *tile* is a matrix of its
+//! *units*, elements for example, and the *mover* is the code that copies a tile.
 
 use wide::u64x8;
 
@@ -92,9 +95,9 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Fills the rows of every tile by byte selections. If the box is streamed, the registers are
-    /// streamed directly if the alignment of the rows permits this, and otherwise go through the
-    /// tile buffer.
+    /// Fills the rows of every tile by byte shuffles. If the box is streamed and the alignment of
+    /// the rows permits it, registers are streamed directly. Otherwise, a streamed tile goes
+    /// through the tile buffer.
     fn shuffled(self, from: isize, to: isize, shuffle: &Shuffle) {
         let Self { plan, source, destination, stream } = self;
         if stream.is_some() && !plan.streams_rows(shuffle, destination, to) {
@@ -242,8 +245,8 @@ impl TileBuffer {
     /// bytes.
     fn make(&mut self, plan: &TilePlan) -> usize {
         let row = plan.rows.dst.len() * plan.unit;
-        // Add a line to each row. With a power of two as the pitch, all rows would map to one set
-        // of the cache.
+        // Add a line to each row. If the pitch were a power of two, all rows would map to a few
+        // sets of the cache.
         let pitch = if plan.rows_join { row } else { row.next_multiple_of(LINE) + LINE };
         self.columns(plan.columns.src.len(), pitch);
         pitch

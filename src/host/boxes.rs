@@ -1,10 +1,15 @@
 //! Divides the loops of a nest into boxes in which all positions take their values in the same way.
 //!
-//! A nest can have guards, which exclude padding, and quotients, if tiles of the two sides do not
-//! divide each other. Evaluating them for each element would be slow. Inside a box, every guard is
-//! decided and every quotient is constant. The rest is a plain copy with constant strides, or a
-//! fill. For example, an array of 3 columns in rows of 5 places has two boxes: the 3 columns of
-//! elements, and the 2 columns of padding.
+//! A *position* is a combination of steps of the loops. It fills one place of the destination with
+//! the value of the first *case* of the nest that applies: a unit of a source, often an element, or
+//! a constant. A case applies if its *guards* hold, conditions on affine *forms* of the loops that
+//! exclude padding, for example. Forms can contain *quotients*, which are divisions, if tiles of
+//! the two sides do not divide each other, and *lookups*, which are integers loaded from a source.
+//!
+//! Evaluating guards and quotients for each element would be slow. Inside a box, every guard is
+//! decided and every quotient is constant, so that the box is a plain copy with constant strides,
+//! or a fill. For example, an array of 3 columns in rows of 5 places has two boxes: the 3 columns
+//! of elements, and the 2 columns of padding.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -20,7 +25,7 @@ pub(super) struct WalkBox {
 }
 
 impl WalkBox {
-    /// Returns the box of all positions of the walk.
+    /// Returns the box of all positions of the nest.
     pub(super) fn whole(nest: &CopyNest) -> Self {
         Self { ranges: nest.extents().iter().map(|&extent| (0, signed(extent))).collect() }
     }
@@ -37,7 +42,8 @@ impl WalkBox {
     }
 }
 
-/// Returns disjoint boxes that cover the positions `first..end` of the walk.
+/// Returns disjoint boxes that cover the positions `first..end`, numbered in the order of the
+/// loops.
 ///
 /// ```text
 /// loops of 3 by 8 steps, positions 5..20: the boxes 0..1 × 5..8, 1..2 × 0..8 and 2..3 × 0..4
@@ -74,8 +80,8 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox;
 
 /// The result of [`resolve`]: boxes in which all positions take their values in the same way.
 pub(super) enum Resolved<'a> {
-    /// A box, the value of its first position, and the index of the case that gives the value; the
-    /// number of cases if no case applies.
+    /// A box, the value of its first position, and the index of the case that gives the value. If
+    /// no case applies, the index is the number of cases.
     ///
     /// If the value is a unit of a source, the other positions read at constant strides from that
     /// unit. If the value is bits, all positions take these bits.
@@ -92,8 +98,9 @@ pub(super) struct FoundBox {
     pub(super) case: usize,
 }
 
-/// Boxes that occur again in every period. If the tiles of the two sides do not divide each other,
-/// the boxes repeat after a number of steps, and only those of the first period have to be found.
+/// Boxes that occur again in every *period*, a part of the loops. Tiles of the two sides that do
+/// not divide each other line up again after a number of steps, and from there on the boxes repeat.
+/// So only the boxes of the first period have to be found.
 ///
 /// ```text
 /// tiles of 6 by 10 to tiles of 4 by 8: the period is 12 by 40 elements,
@@ -104,7 +111,7 @@ pub(super) struct Repeated {
     /// The boxes of the first period.
     pub(super) boxes: Vec<FoundBox>,
     /// True if the boxes are so small that moving each box separately would be slow. All boxes of a
-    /// period are then moved together, row by row.
+    /// period are then put together as one block if possible.
     pub(super) small: bool,
 }
 
@@ -113,21 +120,22 @@ pub(super) struct Repeated {
 const MOST_OF_PERIOD: i64 = 1 << 14;
 
 /// The longest row that is kept whole inside a period although it is not a whole number of periods,
-/// in bits. If such a row were cut, its rest would be moved separately, which costs more:
+/// in bits. If such a row were cut, its remainder would be moved separately, which costs more:
 /// `s8[32,8128,96]` from `T(6,10)`.
 const SHORT_BITS: i64 = 1 << 11;
 
-/// The least number of periods in a box for which looking for periods pays off.
+/// The least number of periods in a box for which filling them together pays off.
 const LEAST_REPEATS: i64 = 4;
 
-/// The least number of periods along an axis for which the axis is cut before an outer axis is
-/// divided into periods. Rows of 3,765 places with an element at every second place have 1,882
+/// The number of periods along an axis from which on the axis is cut before an outer axis is
+/// divided into periods. If it were not cut first, each period along it would become several boxes
+/// of the outer period. Rows of 3,765 places with an element at every second place have 1,882
 /// periods (`bf16[96,1881]` with interior padding).
 const MANY_PERIODS: i64 = 16;
 
-/// The divisor of the steps of an axis that gives the least useful cut: a cut along the axis must
-/// decide a guard for at least that part of its steps. Otherwise, [`cut`] cuts off the first step
-/// of the outermost axis.
+/// The inverse of the smallest useful part of an axis: a cut along the axis must decide a guard for
+/// at least one in this number of its steps. Otherwise, [`cut`] cuts off the first step of the
+/// outermost axis.
 const LEAST_DECIDED: i64 = 4;
 
 /// The least average size of the boxes of a period, in positions, for which each box gets a plan of
@@ -188,9 +196,9 @@ fn resolve_boxes(of: NestWithImages, walk_box: WalkBox, each: &mut dyn FnMut(Res
 }
 
 /// Splits a box into parts that read at constant strides, and calls `each` for each part. All
-/// positions of the box read by `case`, at places that depend on lookups, which are integers loaded
-/// from a source. A part has a single step along each axis for which `axes` is true, because the
-/// lookups change along these axes.
+/// positions of the box belong to `case`, which reads units whose offsets depend on lookups. A part
+/// has a single step along each axis for which `axes` is true, because the lookups change along
+/// these axes.
 fn look_up(
     NestWithImages { nest, images }: NestWithImages,
     walk_box: &WalkBox,
@@ -224,8 +232,8 @@ fn look_up(
 
 /// The result of [`decide`]: the value of a box, or the next way to divide it.
 ///
-/// - `Taken`: all positions take this value, or read from it at constant strides. The second field
-///   is the index of the case, or the number of cases if none applies.
+/// - `Taken`: all positions take this constant, or read at constant strides from this unit on. The
+///   second field is the index of the case, or the number of cases if none applies.
 /// - `Cut`: the box must be cut in two: the steps of `axis` before `at`, and those from `at` on.
 /// - `Repeated`: the box consists of periods, equal parts with equal boxes. Therefore only the
 ///   first period must be divided.
@@ -236,8 +244,8 @@ enum Decision {
         at: i64,
     },
     Repeated(Periods),
-    /// All positions read by this case, at places that lookups give. The entries of `axes` are true
-    /// for the axes on which these lookups depend.
+    /// All positions belong to this case, which reads at offsets that depend on lookups. The
+    /// entries of `axes` are true for the axes along which these lookups change.
     LookedUp {
         axes: SmallVec<[bool; 8]>,
         case: usize,
@@ -272,15 +280,16 @@ pub(super) struct Periods {
 /// Looks for periods in a box whose quotients vary, so that only one period has to be divided into
 /// boxes.
 ///
-/// `number` is the index of the first case whose guards do not fail in the whole box. If the box is
-/// not a whole number of periods, the result is a cut that separates the remainder. Returns `None`
-/// if the nest has no quotients, if the periods are too long or too few, or if lookups vary.
+/// `number` is the index of the first case that can apply: none of its guards fails in the whole
+/// box. If the box is not a whole number of periods, the result is a cut that separates the
+/// remainder. Returns `None` if the nest has no quotients, if the periods are too long or too few,
+/// or if lookups vary.
 fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
     if nest.quotients().is_empty() {
         return None;
     }
     // `undecided` has the forms of the guards that hold in only a part of the box, and `cases` the
-    // forms of the places that the remaining cases read.
+    // source offsets, as forms, of the cases that can apply.
     let mut undecided: SmallVec<[&Affine; 4]> = SmallVec::new();
     let mut cases: SmallVec<[&Affine; 4]> = SmallVec::new();
     for Case { when, take } in &nest.cases()[number..] {
@@ -364,7 +373,7 @@ struct Period {
     /// The number of steps, or the extent of the axis if there is no period.
     steps: i64,
     /// The change of each quotient over these steps. If there is no period, the list is a single 1,
-    /// which stands for some change.
+    /// which only says that something changes.
     moves: SmallVec<[i64; 4]>,
 }
 
@@ -405,8 +414,8 @@ impl Period {
     }
 }
 
-/// Decides how a box is treated next. Evaluates the cases in order, and stops at the first case
-/// whose guards do not fail in the whole box.
+/// Decides how a box is treated next. Skips each case with a guard that fails in the whole box, and
+/// decides by the first other case.
 fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
     let nest = of.nest;
     let mut bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));
@@ -431,10 +440,10 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
             .filter(|(form, _)| is_linear(form, &bounds))
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
         if let Some(first) = cuts.min_by_key(Decision::axis) {
-            // Look for a period along an axis outside the cut first. The boxes of the period are
-            // then cut only once, and not again in every period. If there are many periods along
-            // the axis of the cut, they would each be boxes of their own in the outer period, so
-            // the axis is cut first.
+            // Look for a period along an axis outside the cut first, because the boxes of a period
+            // are then cut only once, and not again in every period. However, if there are many
+            // periods along the axis of the cut, each of them would become boxes of its own in the
+            // outer period, so the axis is cut first.
             let looks = repeats && !has_many_periods(nest, walk_box, &bounds, first.axis());
             let period = if looks { period(nest, number, walk_box, &bounds) } else { None };
             return period.filter(|found| found.axis() < first.axis()).unwrap_or(first);
@@ -531,13 +540,14 @@ impl Depends {
 /// The axes on which the lookups of some forms depend.
 struct LookupAxes {
     axes: SmallVec<[bool; 8]>,
-    /// True if quotients vary as well, so that positions do not read at constant strides.
+    /// True if quotients vary as well, so that the source strides are not constant even if the
+    /// lookups are.
     quotients_vary: bool,
 }
 
 impl LookupAxes {
-    /// Returns the axes on which the lookups in `depends` depend. Also checks if quotients in
-    /// `depends` vary in the box that `bounds` describes.
+    /// Returns the axes on which the lookups and the varying quotients in `depends` depend, in the
+    /// box that `bounds` describes.
     fn of(nest: &CopyNest, depends: &Depends, bounds: &Bounds) -> Self {
         let lookups = nest.lookups().iter().zip(&depends.lookups).filter(|(_, depends)| **depends);
         let mut forms: SmallVec<[&Affine; 8]> =

@@ -1,4 +1,5 @@
-//! Evaluates the forms of a nest for 256 rows at a time.
+//! Evaluates the *forms* of a nest, which are affine expressions of its loops, for 256 rows at a
+//! time.
 //!
 //! Each axis, quotient and lookup has a *column*: its values, one for each row. With columns, the
 //! compiler can vectorize the loops over rows. This matters for gathers, in which each row reads
@@ -15,8 +16,8 @@ pub(super) const LANES: usize = 256;
 /// One number for each of [`LANES`] rows.
 type Column<L> = Vec<L>;
 
-/// The values of a nest's forms in a group of up to [`LANES`] rows. A row is one position of the
-/// walk, or the whole innermost axis.
+/// The values of a nest's forms in a group of up to [`LANES`] rows. A row is one *position*, which
+/// is an iteration of the whole nest, or the whole innermost axis.
 ///
 /// [`Self::start`] fills the columns of axes. Every other column is computed when it is first
 /// needed. A form may be meaningless in a row that a guard excludes. Its column then contains an
@@ -277,7 +278,8 @@ fn binary<L: Lane>(
     match operator {
         Operator::And => each!(|(a, b)| a & b),
         Operator::Or => each!(|(a, b)| a | b),
-        // The low bits of the result are right even if the full result is too large for a lane.
+        // The low bits of the result are right even if the full result is too large for the integer
+        // type.
         Operator::Add => each!(|(a, b)| a.plus(b)),
         Operator::Subtract => each!(|(a, b)| a.minus(b)),
         Operator::Multiply => each!(|(a, b)| a.times(b)),

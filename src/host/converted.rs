@@ -1,4 +1,5 @@
-//! Copies of boxes whose units change their element type.
+//! Copies boxes whose units change their element type. A *box* is a range of loop steps that read
+//! at constant strides, and a *unit* is an element.
 //!
 //! A tile is first moved to a buffer in the order of the destination, as if units kept their type,
 //! and then converted run by run. If runs are contiguous on both sides, they are converted straight
@@ -35,9 +36,9 @@ const TILE_BYTES: usize = 1 << 15;
 /// runs of the destination shorter.
 const SOURCE_BYTES: usize = LINE;
 
-/// A number that divides the units along the source in every tile of units below a byte, unless the
-/// tile covers the whole axis. The lines of such a tile start at whole bytes, so that they can be
-/// unpacked in registers.
+/// The granularity, in units along the source, of tiles of units below a byte. Only a tile that
+/// covers the whole axis may have another length. The lines of such a tile start at whole bytes, so
+/// that they can be unpacked in registers.
 const PACKED_UNITS: usize = 64;
 
 /// The shortest run of the destination that is streamed, in bytes. Shorter ones consist mostly of

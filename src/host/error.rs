@@ -1,4 +1,4 @@
-//! [`HostError`]: the reason why a copy on the CPU was refused.
+//! Defines [`HostError`], the reason why a copy on the CPU was refused.
 
 use crate::{error_kind::ErrorKind, nest::Operand};
 

@@ -1,15 +1,16 @@
 //! Copies blocks through a buffer if their units come from distant places of a source.
 //!
-//! A block of the destination can be a mixture of units and constants, as in a blocked format whose
-//! last block is partial. If its units are also transposed, each register needs a load for every
-//! unit, and the cache lines of these loads evict each other. Therefore several blocks are put
-//! together in two passes. The first pass copies the units to a buffer, without the constants, and
-//! transposes them by a plan. The second pass is a pattern that reads the buffer and inserts the
-//! constants.
+//! A *block* is some bytes of the destination that are put together in the same way again and
+//! again. It can be a mixture of constants and *units*, which are elements for example, as in a
+//! blocked format whose last block is partial. If its units are also transposed, each register
+//! needs a load for every unit, and the cache lines of these loads evict each other. Therefore
+//! several blocks are put together in two passes. The first pass copies the units to a buffer,
+//! without the constants, and transposes them tile by tile. The second pass is a pattern, which
+//! fills registers from a few loads of the buffer and inserts the constants.
 //!
 //! ```text
 //! s8[1,32,56,112] abcd to Acdb4a: blocks of c0 0 0 0 c1 0 0 0 … for 32 channels
-//! 512 of them: a transpose of 32 rows of 512 bytes to the buffer, and a pattern of 32 bytes to 128
+//! 483 of them: a transpose of 32 rows of 483 bytes to the buffer, and a pattern of 32 bytes to 128
 //! ```
 
 use std::fmt;
@@ -44,7 +45,8 @@ pub(super) struct ExpandedCopy {
     /// The number of bytes of the buffer that are in use.
     size: usize,
     /// The second pass. Its source 0 is the buffer. Its other sources are the sources of the
-    /// blocks. Of these, it reads only bytes that do not move, such as a padding value.
+    /// blocks. It reads these only at fixed places, such as a padding value, because everything
+    /// else is in the buffer.
     pattern: Pattern,
 }
 
@@ -63,8 +65,8 @@ impl ExpandedCopy {
     /// Returns the copy of blocks that consist of `parts`, in units of `unit` bytes, and are
     /// repeated along `loops`. `scales` has a factor for each source, as in [`Pattern::new`].
     ///
-    /// Returns `None` if no part reads a source that moves, or if the buffer does not help, because
-    /// the second pass still needs many loads for each register.
+    /// Returns `None` if every step reads the same bytes of the sources, or if the buffer does not
+    /// help, because the second pass still needs many loads for each register.
     pub(super) fn new(
         machine: &'static Machine,
         (simd, unit): (Simd, usize),

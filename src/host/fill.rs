@@ -1,4 +1,6 @@
-//! Fills places of the destination with one value, such as padding.
+//! Fills places of the destination with one value, such as padding. A *unit* is the data in one
+//! place, often one element. An *address* counts the bytes of the destination, or its units if
+//! these are not whole bytes of the same size on both sides of the copy.
 
 use smallvec::SmallVec;
 
@@ -15,7 +17,7 @@ pub(super) struct Fill {
     /// The size of a unit, in bits.
     pub(super) bits: u32,
     /// The distance between the addresses of two contiguous units: the size of a unit in bytes, or
-    /// 1 if units are smaller than a byte.
+    /// 1 if addresses count units.
     pub(super) unit_stride: usize,
     /// The value, in the lowest bits.
     pub(super) value: u128,

@@ -1,9 +1,13 @@
 //! Runs gathers: nests that look up the source of every position or row, such as `table[ids]` and
 //! `jnp.take`.
 //!
-//! If such a nest were divided into boxes, each row would be a box of its own. Instead, every form
-//! of the nest is evaluated for 256 rows at a time, as a column of numbers (`columns`). The rows
-//! are then copied one by one.
+//! If such a nest were divided into *boxes*, ranges of loop steps that read at constant strides,
+//! each row would be a box of its own. Instead, every *form* of the nest, an affine expression of
+//! the loops, is evaluated for 256 rows at a time, as a column of numbers (`columns`). The rows are
+//! then copied one by one.
+//!
+//! A *position* is an iteration of the whole nest. It takes its value, a unit of a source or a
+//! constant, from the first *case* that applies.
 
 use std::ops::Range;
 
@@ -25,7 +29,7 @@ pub(super) const GATHER_SHARE_BYTES: usize = 256 << 10;
 /// The number of rows between the row that is stored and the row that is prefetched meanwhile.
 const ROWS_AHEAD: usize = 8;
 /// The size of the longest row that is prefetched, in bytes. Rows of 256 bytes in a table of 2 MiB
-/// are stored at 1.5 times the rate, and rows of 1 KiB are not faster (Xeon 207).
+/// are stored at 1.5 times the rate, and rows of 1 KiB are not faster (Intel Xeon, model 207).
 const MAX_AHEAD_BYTES: usize = 512;
 
 /// The entry for a row to which no case applies. Other entries are indices of cases.
@@ -35,8 +39,8 @@ pub(super) const NO_CASE: u8 = u8::MAX;
 /// copied.
 ///
 /// A row is the whole innermost axis if no lookup depends on that axis, as in `table[ids]`.
-/// Otherwise a row is one unit. Returns false and writes nothing for any other nest; boxes are
-/// better for it.
+/// Otherwise a row is one unit. Returns false and writes nothing for any other nest, which is
+/// better copied box by box.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
     let Some((row, is_whole)) = row(nest) else { return false };
     let unit = nest.dst_bits() as usize / 8;
@@ -141,7 +145,7 @@ pub(super) struct Gathered<'a> {
 
 impl Gathered<'_> {
     /// Fills the rows of one share, the part of the destination that a thread fills at a time.
-    /// `first` is the position of the walk that fills the first unit of `out`.
+    /// `first` is the number of the loop iteration that fills the first unit of `out`.
     fn share<L: Lane>(&self, first: usize, out: &mut [u8]) {
         let bytes = self.row * self.unit;
         let mut digits = self.digits(first as u64);
@@ -169,10 +173,10 @@ impl Gathered<'_> {
     /// Visits the first `positions` positions in groups of up to [`LANES`], and calls `each` once
     /// for each group and each case of the nest.
     ///
-    /// The arguments of `each` are the first position of the group, the index of the deciding case
-    /// of each position, the index of the case of this call, and the unit that each position would
-    /// read by this case. The units are arbitrary numbers for positions that another case decides,
-    /// and for a case with a constant.
+    /// The arguments of `each` are the first position of the group, the index of the case that
+    /// applies to each position, the index of the case of this call, and the unit that each
+    /// position would read by this case. The units are arbitrary numbers for positions to which
+    /// another case applies, and for a case with a constant.
     pub(super) fn each_case<L: Lane>(
         &self,
         positions: usize,
@@ -195,8 +199,8 @@ impl Gathered<'_> {
         }
     }
 
-    /// Stores the numbers of all positions at the places `at` of a table of 32-bit numbers,
-    /// [`LANES`] at a time.
+    /// Raises entry `at` of a table of 32-bit numbers to `number`, at every position to which a
+    /// case applies. Evaluates both forms for [`LANES`] positions at a time.
     pub(super) fn mark<L: Lane>(&self, at: &Affine, number: &Affine, destination: &mut [u8]) {
         let (table, _) = destination.as_chunks_mut::<4>();
         let positions = self.nest.positions() as usize;
@@ -270,9 +274,9 @@ impl Gathered<'_> {
         }
     }
 
-    /// Finds the case that decides each row of the group in `columns`, and stores its index in
-    /// `case_of`. The caller must have filled `case_of` with [`NO_CASE`]. `values` is scratch
-    /// memory.
+    /// Finds the first case that applies to each row of the group in `columns`, and stores its
+    /// index in `case_of`. The caller must have filled `case_of` with [`NO_CASE`]. `values` is
+    /// scratch memory.
     fn decide<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], case_of: &mut [u8]) {
         for (case, number) in self.nest.cases().iter().zip(0..) {
             let mut of_case = [true; LANES];
@@ -372,8 +376,8 @@ impl Gathered<'_> {
     }
 }
 
-/// Prefetches the lines of a row of `bytes` bytes, which starts at `first` and is stored soon. The
-/// processor cannot foresee the places of scattered rows.
+/// Prefetches the lines of a row of `bytes` bytes, which starts at `first` and is stored soon.
+/// Hardware prefetchers cannot predict the places of scattered rows.
 fn prefetch(out: &[u8], first: usize, bytes: usize) {
     (0..bytes).step_by(LINE).for_each(|at| prefetch_byte(out, first.saturating_add(at)));
 }

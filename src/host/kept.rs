@@ -1,5 +1,5 @@
 //! Remembers the steps of a thread's most recent small copies, so that a repeated copy is not
-//! planned again.
+//! planned again. A *step* fills a part of the destination, and contains every decision about it.
 //!
 //! Planning a copy of a few hundred bytes takes longer than the copy itself. The steps can be used
 //! again because they depend only on the nest and the processor, unless the nest has lookups.
@@ -16,7 +16,7 @@ const COPIES: usize = 8;
 const BYTES: usize = 1 << 21;
 
 /// The maximum memory for the steps of one copy, in bytes. If a copy needs more, its steps are not
-/// remembered. Tiles that are turned into other tiles need the most: `f32[172,257]` from
+/// remembered. Copies from one tiled layout to another need the most: `f32[172,257]` from
 /// `{1,0:T(10,16)}` to `{0,1:T(10,16)}`.
 const COPY_BYTES: usize = 1 << 20;
 

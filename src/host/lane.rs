@@ -1,5 +1,6 @@
-//! The integer type of the numbers in columns. It has 32 bits if these can hold every number that a
-//! nest computes, and otherwise 64. Columns of 32 bits are four times as fast.
+//! Chooses the integer type of the numbers in columns, which hold the values of an expression for
+//! many rows. The type has 32 bits if these can hold every number that a nest computes, and
+//! otherwise 64. Columns of 32 bits are four times as fast.
 
 use std::ops::{BitAnd, BitOr};
 

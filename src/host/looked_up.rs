@@ -1,8 +1,9 @@
-//! Copies through a table: nests that look up each element by a code of at most a byte, such as the
+//! Runs nests that look up each element in a table, by a code of at most a byte, such as the
 //! normalisation of an image.
 //!
 //! The destination is filled slab by slab. For each slab, the codes are first copied to a buffer in
-//! the order of the destination. Each code is then replaced by its entry in the table, run by run.
+//! the order of the destination, one for each *position*, an iteration of the nest. Each code is
+//! then replaced by its entry in the table, run by run.
 
 use rayon::prelude::*;
 

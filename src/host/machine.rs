@@ -1,8 +1,10 @@
-//! The processor, as data: the numbers and preferences by which the host chooses how to copy.
+//! Describes processors as data: the numbers and preferences by which the host chooses how to copy.
 //!
 //! [`Machine::here`] detects the processor once and takes its row of the table. Everything that
 //! depends on the maker of a processor is a field of [`Machine`], so that a test can plan and copy
-//! with any row on any processor: a row changes how bytes are copied, but never the result.
+//! with any row on any processor: a row changes how bytes are copied, but never the result. *Units*
+//! are the elements or longer runs that a copy moves at a time, and to *stream* is to write with
+//! non-temporal stores.
 //!
 //! To add a processor, run `cargo bench --bench host` with each row, add a row with the
 //! differences, and let [`Machine::detect`] return it.
@@ -30,12 +32,12 @@ pub(super) struct Machine {
     /// units are long. Non-temporal stores save reading the destination, and long units fill whole
     /// lines. A larger number streams destinations that the cache can hold. A smaller number leaves
     /// more copies to the cache: runs of 128 bytes, 12 MiB in all, have 0.34 of the rate of memcpy
-    /// through it and 0.56 with non-temporal stores ("Streaming stores").
+    /// through it and 0.56 with non-temporal stores ("Streaming").
     long_share: usize,
     /// The divisor of the last-level cache size that gives the smallest destination to stream if
     /// units are short. A smaller number leaves more copies to the cache. A larger number streams
     /// destinations that the cache can hold: `f16[64,512,7,7]` to NHWC (3 MiB) has 0.27 of the rate
-    /// of memcpy with non-temporal stores and 0.41 without ("Streaming stores").
+    /// of memcpy with non-temporal stores and 0.41 without ("Streaming").
     short_share: usize,
     /// The divisor that gives the smallest destination to stream if long units begin or end inside
     /// cache lines. It divides the cache size that the system reports. The first and last lines of
@@ -44,9 +46,10 @@ pub(super) struct Machine {
     /// in one order, to memcpy: with 16, heads of `bf16` went from 17.5 to 26.8 GB/s on an Intel
     /// Xeon (family 6, model 207).
     cut_share: usize,
-    /// The divisor of the last-level cache size that gives the smallest destination to stream with
-    /// shuffled rows. Between a quarter and a half of the cache, an AMD EPYC of family 25 takes 0.5
-    /// to 0.7 times as long with streaming, an Intel Xeon of family 6 1.2 to 1.6 times.
+    /// The divisor of the last-level cache size that gives the smallest destination to stream if
+    /// byte shuffles fill its rows. Between a quarter and a half of the cache, an AMD EPYC of
+    /// family 25 takes 0.5 to 0.7 times as long with streaming, an Intel Xeon of family 6 1.2 to
+    /// 1.6 times.
     shuffled_share: usize,
     /// True if single cache lines that are whole pages apart, as in the columns of a large matrix,
     /// are streamed in turn. If false, a buffer first collects longer runs. On an AMD EPYC of

@@ -2,7 +2,7 @@
 //!
 //! A nest defines, for each place of the destination, the element that is copied there. Evaluating
 //! this definition place by place would be slow, so a copy is divided into parts that are moved
-//! many bytes at a time. The transpose of `f32[4096,4096]`, as an example:
+//! many bytes at a time. The transpose of `f32[1024,1024]`, as an example:
 //!
 //! 1. The destination is divided into *shares*. A thread fills one share at a time (`share`).
 //! 2. A share is divided into *boxes*: ranges of the nest's loops in which all places are filled in
@@ -42,7 +42,7 @@
 //! | a value | `fill` | the box takes a constant, or one unit of a source |
 //! | rows again | `step` | a broadcast repeats rows that are not long runs |
 //! | runs | `step` | the box is small and its runs are long |
-//! | a pattern | `pattern` | short units that are not transposed; boxes form one block |
+//! | a pattern | `pattern` | short units that are not transposed, or boxes that form one block |
 //! | a pattern through a buffer | `expanded` | boxes form one block of distant units |
 //! | a plan through a buffer | `staged` | units of one line go far apart; short runs of bits |
 //! | a plan | `plan` | all other boxes of units of whole bytes |

@@ -1,5 +1,5 @@
-//! Moves units of 1, 2 and 4 bits: unpacks them to bytes, packs bytes to them, and moves several at
-//! a time in a byte.
+//! Moves units of 1, 2 and 4 bits. A *unit* is an element, or several that are moved together.
+//! Units are unpacked to one byte each, packed from bytes, or moved several at a time in a byte.
 
 use wide::{i16x8, u8x16, u16x8};
 
@@ -9,10 +9,11 @@ use super::simd::Simd;
 const LITTLE: bool = cfg!(target_endian = "little");
 
 /// The least number of units for which those in whole source bytes are unpacked separately from the
-/// units before them. Fewer units are unpacked faster through words that begin inside bytes.
+/// units before them, as [`spread`] does. Fewer units are unpacked faster through words that begin
+/// inside bytes.
 const LONG_PIECE: usize = 64;
 
-/// The bytes of a word in which bits are shifted.
+/// The size of a word in which bits are shifted, in bytes.
 pub(super) const WORD_BYTES: usize = 8;
 
 /// Unpacks units of `BITS` bits (`PER` in a byte), beginning with unit `first`. Writes one unit to
@@ -335,7 +336,8 @@ pub(super) fn put_lines(
     let image = &mut image[start / 8..end.div_ceil(8)];
     let Some(&last) = image.last() else { return };
     let (whole, rest) = (length / 64, length % 64);
-    // The low `held` bits of `word` are those that follow the bytes that have been written.
+    // The low `held` bits of `word` are still to be written, after the bytes that were written so
+    // far.
     let mut held = (start % 8) as u32;
     let mut word = u64::from(image[0] & !(u8::MAX << held));
     let mut written = 0;
@@ -399,7 +401,7 @@ pub(super) fn turn_units(lines: &mut [u8], (pitch, width): (usize, usize), bits:
     }
 }
 
-/// Transposes units as [`turn_units`] does, without instructions that have to be detected.
+/// Transposes units as [`turn_units`] does, without instructions that must be detected at run time.
 fn turn_bytes(lines: &mut [u8], (pitch, width): (usize, usize), bits: u32) {
     let per = (8 / bits) as usize;
     for group in lines.chunks_exact_mut(per * pitch) {

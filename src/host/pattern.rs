@@ -1,9 +1,9 @@
-//! Patterns: blocks of the destination that are put together in the same way again and again.
+//! A *pattern* is a block of the destination that is put together in the same way again and again.
 //!
 //! A block has a few hundred bytes. Each byte is a byte of a source at a fixed offset, or a
-//! constant. Which loads fill each register is computed once, and the loads are then carried out at
-//! every step of the loops around the block. With patterns, rows that end inside a register,
-//! padding between short runs, partial tiles and several sources need no code of their own.
+//! constant. The loads that fill each register are chosen once, and are then carried out at every
+//! step of the loops around the block. With patterns, rows that end inside a register, padding
+//! between short runs, partial tiles and several sources need no code of their own.
 //!
 //! ```text
 //! u8[1080,1920,3] to PAD(1080,1920,4), registers of 16 bytes: four pixels
@@ -24,8 +24,9 @@ use super::{
 use crate::nest::gcd;
 
 /// The longest block that is put together from boxes, in bytes. The tables of a longer block would
-/// leave less room for data in the first-level cache. With 1 KiB instead, the period of `T(6,10)`
-/// to `T(4,8)` of `f32` is cut into runs of 32 bytes and has half the rate.
+/// leave less room for data in the first-level cache. With 1 KiB instead, the period after which
+/// tiles of `T(6,10)` and `T(4,8)` of `f32` line up again is cut into runs of 32 bytes and has half
+/// the rate.
 pub(super) const MOST_BLOCK_BYTES: usize = 1 << 12;
 
 /// The number of registers that make a block long enough. A shorter block is repeated, so that it
@@ -40,8 +41,8 @@ const FEW_LOADS: usize = 4;
 /// more, the cache lines of the loads would evict each other from the first-level cache.
 const MANY_LOADS: usize = 8;
 
-/// A box of units inside a block. The units are read at constant strides from one source, or all
-/// have the same value.
+/// A box of *units*, elements for example, inside a block. The units are read at constant strides
+/// from one source, or all have the same value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockPart {
     /// The axes of the box.
@@ -62,9 +63,9 @@ pub(super) enum BlockValue {
 }
 
 impl BlockPart {
-    /// Describes a box that has a plan as a block and loops, so that a pattern can be tried for it.
-    /// Returns one unit of the plan as a part, and the loops around it. `axes` are the axes of the
-    /// box, and `scale` is the size of the nest's unit in bytes.
+    /// Describes the box of a plan as a block of a single unit and loops around it, so that a
+    /// pattern can be tried for the box. Returns that unit of the plan as a part, and the loops.
+    /// `axes` are the axes of the box, and `scale` is the size of the nest's unit in bytes.
     pub(super) fn of_box(
         plan: &TilePlan,
         axes: &[PlanAxis],
@@ -91,9 +92,9 @@ impl Pattern {
     /// Returns the pattern of a block that consists of `parts`, in units of `unit` bytes, and is
     /// repeated along `loops`.
     ///
-    /// A step of a loop moves the place from which a source is read by the loop's source stride
-    /// times the [scale](PatternSource::scale) of that source; `scales` has one entry for each
-    /// source.
+    /// At each step of a loop, the place from which a source is read moves by the loop's source
+    /// stride times the [scale](PatternSource::scale) of that source. `scales` has one entry for
+    /// each source.
     ///
     /// Returns `None` if the block is too long, or if copies of single units take about as many
     /// operations.
@@ -167,8 +168,8 @@ impl Pattern {
         size_of_val(&self.loops[..]) + self.registers.bytes()
     }
 
-    /// Writes the block at every step of the loops. The first block is read from the place that
-    /// each source gives, and written at address `to`.
+    /// Writes the block at every step of the loops. The first block is read from the offset
+    /// [`PatternSource::at`] of each source, and written at address `to`.
     pub(super) fn run(
         &self,
         sources: &[PatternSource],
@@ -198,8 +199,8 @@ impl Pattern {
     ///
     /// If all loads lie inside the sources and all stores inside one slice, all steps are written
     /// by the same fast loop. Otherwise the steps are halved repeatedly, so that only a few at the
-    /// ends need slower code. `moved` is the distance that the first step has moved from the
-    /// places of the sources. It is multiplied by the scale of each source.
+    /// ends need slower code. `moved` is the distance from the offsets of the sources to the first
+    /// step, before it is multiplied by the scale of each source.
     fn walk(
         &self,
         loops: &[PatternLoop],

@@ -1,4 +1,4 @@
-//! The slices of the destination that one thread may write, and addresses in them.
+//! Defines the slices of the destination that one thread may write, and addresses in them.
 //!
 //! Threads write disjoint parts of the destination at the same time. Such a part is often not
 //! contiguous: in a transpose, a thread may write a few columns in each of many rows. Each thread
@@ -42,8 +42,8 @@ impl<'a> DestinationSlices<'a> {
     }
 }
 
-/// Memory to which tiles are written. It is one slice, or several with addresses as in
-/// [`DestinationSlices`].
+/// Memory to which tiles, small matrices of elements, are written. It is one slice, or several with
+/// addresses as in [`DestinationSlices`].
 pub(super) trait Destination {
     /// Returns the slice of an address, and the index of the addressed byte in it.
     fn place(&mut self, address: isize) -> (&mut [u8], usize);

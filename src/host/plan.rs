@@ -1,9 +1,14 @@
-//! The plan of a box: the order in which its units are copied, and the code that moves them.
+//! Plans the copy of a box: the order in which its units are copied, and the code that moves them.
 //!
 //! If the axes have different orders in the source and in the destination, a copy in the order of
 //! either of them uses caches and registers badly. Therefore a plan cuts the box into tiles that
 //! fit the cache. One side of a tile lies along cache lines of the destination, and the other along
-//! cache lines of the source. The plan also chooses the mover for a tile.
+//! cache lines of the source. The plan also chooses the *mover*, the code that copies a tile.
+//!
+//! A tile is a matrix of *units*, which are runs of bytes that are contiguous on both sides, such
+//! as elements. Along its *rows*, the destination is contiguous if possible, and along its
+//! *columns* the source. To *stream* is to write whole cache lines with non-temporal stores. A
+//! thread may write several *slices* of the destination that are not next to each other.
 
 use std::fmt;
 
@@ -22,15 +27,16 @@ use crate::nest::gcd;
 
 // The sizes below are in bytes, unless their names contain "units", "columns" or "pages". A pair of
 // sizes is a tile: its length along the destination, and its length along the source. The values
-// were chosen with the everyday shapes and the transposes of TTC, in `cargo bench --bench host`.
+// were chosen with the everyday shapes and the transposes of the TTC benchmark, in `cargo bench
+// --bench host`.
 
-/// The greatest tile of a copy that streams whole lines in the order of the source. Rows of the
+/// The largest tile of a copy that streams whole lines in the order of the source. Runs of the
 /// source may be longer than the tile, because the hardware prefetcher loads the rest.
 const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 
 /// The least number of units along the destination of a tile as in [`STRIPS_TILE`], if its rows
 /// fill whole lines and no column leaves its slice. Longer rows would depart from the order of the
-/// source, or shorten its runs. This minimum does not apply to columns in several slices, because
+/// source, or shorten its runs. Rows are longer if the columns lie in several slices, because
 /// finding the slice of each column takes the time of moving a few units.
 const SHORT_ROW_UNITS: usize = 32;
 
@@ -38,12 +44,13 @@ const SHORT_ROW_UNITS: usize = 32;
 const STRIP_UNITS: usize = 1 << 12;
 
 /// The longest tile along the source, and the greatest number of columns, if the columns have
-/// different alignments to cache lines. Some lines of each column then wait in the L1 cache.
+/// different alignments to cache lines. The limits are low because some incomplete lines of each
+/// column wait in the L1 cache.
 const UNEVEN_BYTES: usize = 1 << 9;
 const UNEVEN_COLUMNS: usize = 1 << 7;
 
 /// The greatest number of columns with different alignments if their lines are joined in registers.
-/// In this case, one line of each column waits in the L1 cache.
+/// The limit is higher because only one line of each column waits in the L1 cache.
 const JOINED_COLUMNS: usize = 1 << 9;
 
 /// The shortest row that is streamed with lines joined in registers.
@@ -81,8 +88,9 @@ const LONG_UNIT: usize = 1 << 8;
 /// lines are shared with other tiles, and the hardware prefetcher can predict the next lines.
 const SMALL_TILE: (usize, usize) = (1 << 10, 1 << 9);
 
-/// The tile for units of at most [`SMALL`] bytes if squares of whole lines are transposed. Compared
-/// with a smaller tile, half as many squares overlap others.
+/// The tile for units of at most [`SMALL`] bytes if squares of whole lines are transposed. The last
+/// squares of a tile overlap the squares before them. In smaller tiles, there would be twice as
+/// many of them.
 const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
 
 /// The tile for units of more than [`SMALL`] bytes.
@@ -98,8 +106,8 @@ const ROW_UNITS: usize = 64;
 /// The least size of a tile with short rows.
 const LEAST_TILE_BYTES: usize = 1 << 12;
 
-/// The shortest row or column that is transposed as part of a square: without streaming, and with
-/// streaming. Shorter ones are filled by byte selections instead.
+/// The shortest row or column that is transposed as part of a square, in bytes: without streaming,
+/// and with streaming. Shorter ones are filled by byte shuffles instead.
 const NARROW: usize = 6;
 const STREAMED_NARROW: usize = 9;
 
@@ -108,8 +116,8 @@ const STREAMED_NARROW: usize = 9;
 const SHUFFLED_BYTES: usize = 1 << 12;
 const STREAMED_BYTES: usize = 1 << 14;
 
-/// The shortest row that is filled by selections on its own, in bytes. Shorter ones are patterns,
-/// whose steps start faster.
+/// The shortest row that is filled by a loop of byte shuffles of its own, in bytes. Shorter rows
+/// are filled by patterns, which take less time to start.
 const SHORT_ROW: usize = 1 << 10;
 
 /// The number of blocks of one size in a block of the next larger size. Nested blocks of several
@@ -119,23 +127,21 @@ const LEVEL: usize = 16;
 
 /// The plan of a box: loops around tiles.
 ///
-/// A unit here is a run that is contiguous on both sides. A tile has rows and columns of units.
-/// Along a row, the destination is contiguous if possible, and along a column the source. Rows and
-/// columns can span several axes, which are flattened into one, so that whole cache lines are used
-/// on both sides even if each axis is short.
+/// Rows and columns can span several axes, which are flattened into one, so that whole cache lines
+/// are used on both sides even if each axis is short.
 ///
 /// ```text
 /// axes (64: 4 → 8192) (2048: 256 → 4) of 4-byte units, extent: source → destination
-/// rows: 64 steps of 256 → 4     columns: 32 steps of 4 → 8192     loops: 32 of rows in 2, 2 of columns
+/// rows: 256 steps of 256 → 4     columns: 64 steps of 4 → 8192     loops: 8 over blocks of rows
 /// ```
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct TilePlan {
-    /// The length of a unit, as a number of addresses: its bytes, or units of the nest if these are
-    /// not whole bytes of the same size on both sides.
+    /// The length of a unit, in bytes. If the units of the nest are not whole bytes of the same
+    /// size on both sides, the length counts these units instead.
     pub(super) unit: usize,
-    /// The order into which the bytes of each unit are brought, if it changes. Only squares and
-    /// strips support this.
+    /// The order into which the bytes of each unit are brought, if it changes. Only
+    /// [`Mover::Transpose`] and [`Mover::Strips`] support this.
     pub(super) inner: Option<Inner>,
     /// The code that moves a tile.
     pub(super) mover: Mover,
@@ -178,18 +184,20 @@ pub(super) enum LineAlignment {
 pub(super) struct Streams {
     /// The processor model, whose preferences decide further details.
     pub(super) machine: &'static Machine,
-    /// True if short units are streamed.
+    /// True if units of at most [`SMALL`] bytes are streamed.
     pub(super) short: bool,
-    /// True if long units are streamed.
+    /// True if longer units may be streamed if they fill whole lines, or have at least
+    /// [`LONG_UNIT`] bytes.
     pub(super) long: bool,
-    /// True if long units are streamed even if they begin or end inside a line.
+    /// True if longer units are streamed even if they begin or end inside a line.
     pub(super) cut: bool,
-    /// True if shuffled rows of short units are streamed.
+    /// True if rows that byte shuffles fill are streamed, in boxes with units of at most [`SMALL`]
+    /// bytes.
     pub(super) shuffled: bool,
     /// The alignment of the box to cache lines.
     pub(super) start: LineAlignment,
-    /// The shape of the addresses if the destination has several slices: the number of low bits
-    /// that are the offset in a slice, and the distance between two slices in bytes.
+    /// The layout of addresses if the destination has several slices: the number of low bits, which
+    /// are the offset in a slice, and the distance between two slices in bytes.
     pub(super) pieces: Option<(u32, isize)>,
 }
 
@@ -207,8 +215,8 @@ pub(super) enum Mover {
     Units,
     /// Units are copied separately, in the order of the source.
     OrderedUnits,
-    /// Units of a row, which are long runs, are copied in order. A cache line that two of them
-    /// share is put together and written once.
+    /// Units of a row, which are long runs, are copied in the order of the source. A cache line
+    /// that two of them share is put together and written once.
     OrderedRuns,
 }
 
@@ -252,8 +260,8 @@ impl TilePlan {
         Self::of_axes(axes, unit, simd, streams)
     }
 
-    /// Returns true if shuffled rows can be streamed directly from registers. For this, all rows
-    /// need the same alignment, and the shuffle must be able to start at the first line boundary.
+    /// Returns true if shuffled rows can be streamed directly from registers. This is possible if
+    /// all rows have the same alignment, and if the shuffle can start at the first line boundary.
     /// The first row is written to byte `to`.
     pub(super) fn streams_rows(
         &self,
@@ -288,7 +296,8 @@ impl TilePlan {
         size_of::<Self>() + offsets(&self.rows) + offsets(&self.columns) + mover
     }
 
-    /// Returns the plan for axes that are merged already. The bytes inside units keep their order.
+    /// Returns the plan for axes that are merged already, without a change of the bytes inside
+    /// units.
     fn of_axes(
         axes: SmallVec<[PlanAxis; 8]>,
         unit: usize,
@@ -299,7 +308,8 @@ impl TilePlan {
             return plan;
         }
         if unit > SMALL && streams.long && (unit >= LONG_UNIT || streams.lines(unit, &axes)) {
-            // If both sides have the same order, the hardware prefetcher follows the writes.
+            // If both sides have the same order, the hardware prefetcher follows the writes of
+            // ordinary stores.
             let descends = |pair: &[PlanAxis]| pair[0].src.abs() >= pair[1].src.abs();
             let ordered = axes.windows(2).all(descends);
             let streamed = streams.cut || streams.lines(unit, &axes) || !ordered;
@@ -397,8 +407,8 @@ impl TilePlan {
     }
 
     /// Returns a plan that transposes strips and streams whole lines, or `None` if the box is not
-    /// suitable. Lines are stored from registers if all columns have the same alignment, and
-    /// otherwise through a buffer.
+    /// suitable. Lines are stored from registers if all columns have the same alignment, or if the
+    /// processor can join lines in registers, and otherwise through a buffer.
     fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
         let edge = edge(unit, true)?;
         let of = |row_bytes| {

@@ -1,21 +1,23 @@
-//! Assigns the axes of a box to the rows of a tile, to its columns, and to loops around the tile.
-//! Along the rows, the destination is contiguous if possible, and along the columns the source.
+//! Assigns the axes of a box to the rows of a tile, to its columns, and to loops around the tile. A
+//! *tile* is a matrix of *units*, which are elements or longer runs, and is copied at a time. Along
+//! its rows, the destination is contiguous if possible, and along its columns the source.
 
 use smallvec::SmallVec;
 
 use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 
-/// The greatest number of units on the shorter side of a matrix for which byte selections are at
+/// The greatest number of units on the shorter side of a matrix for which byte shuffles are at
 /// least as fast as transposing partly filled squares. Squares gain nothing for pixels of 5 bytes,
-/// but take only 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Pixels of 5 to
-/// 16 bytes").
+/// but take only 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Tiles and
+/// squares").
 const FEW_UNITS: usize = 4;
 
 /// The side of the squares that are transposed in registers, in bytes.
 const SQUARE: usize = 16;
 
 /// One loop of a box: its number of steps, and the distance that one step moves in the source and
-/// in the destination. Distances count addresses: bytes, or units if these are smaller than a byte.
+/// in the destination. Distances count bytes, or units if these are not whole bytes of the same
+/// size on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlanAxis {
     pub(super) extent: usize,
@@ -103,7 +105,7 @@ impl Plane {
     /// longer.
     ///
     /// The axis must continue the rows in the destination. In addition, either rows and columns are
-    /// both shorter than a cache line, or a row has at most 16 bytes and byte selections can fill a
+    /// both shorter than a cache line, or a row has at most 16 bytes and byte shuffles can fill a
     /// register from several columns. Returns false if the matrix is transposed in partly filled
     /// squares; see [`is_narrow`].
     pub(super) fn is_joined_better(&self, simd: Option<Simd>, narrow: Option<usize>) -> bool {
@@ -148,7 +150,8 @@ impl Plane {
     /// Moves loops to the rows and the columns until each group has the size of a tile. A loop is
     /// moved only if it continues the rows in the destination, or the columns in the source.
     ///
-    /// A loop that continues both is moved to the columns if only the rows can fill a square.
+    /// A loop that continues both is moved to the columns if only the rows are long enough for
+    /// squares of [`SQUARE`] bytes.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
@@ -225,7 +228,8 @@ fn even_block(extent: usize, block: usize) -> usize {
         return block.min(extent);
     }
     let even = extent.div_ceil((extent / block).max(1));
-    // Whole cache lines, or halves or quarters of one, if these are even too.
+    // If possible, use a multiple of 64, 32 or 16 steps, so that blocks fill whole cache lines, or
+    // halves or quarters of them, even if a step is a single byte.
     let steps = [LINE, LINE / 2, LINE / 4].into_iter().filter(|&step| 4 * step <= block);
     let whole = steps.map(|step| even.next_multiple_of(step).min(extent)).find(is_even);
     whole.or_else(|| (even..=2 * block).find(is_even)).unwrap_or(even)

@@ -1,4 +1,5 @@
-//! Lists the boxes of a nest that read its source, with their strides.
+//! Lists the boxes of a nest, which are ranges of loop steps, that read its source, with their
+//! strides.
 //!
 //! Resharding needs this list to unpack received messages, because it copies in the other
 //! direction: from the destination of a nest back to the source.
@@ -10,7 +11,7 @@ use crate::nest::{CaseValue, CopyNest, PositionValue, Value};
 
 /// A box of positions that all read the source, at constant strides.
 pub(crate) struct ReadBox {
-    /// The first position of the box, as an index of the walk.
+    /// The first position of the box, as the number of an iteration of the whole nest.
     pub(crate) position: u64,
     /// The unit of the source that the first position reads, as an index from the start of the
     /// image.

@@ -1,4 +1,5 @@
-//! Finds consecutive boxes at equal distances, which can be moved as one box with one more axis.
+//! Finds consecutive boxes, which are ranges of loop steps, at equal distances. They can be moved
+//! as one box with one more axis.
 
 use super::boxes::FoundBox;
 use crate::nest::PositionValue;

@@ -1,4 +1,4 @@
-//! The entry points of the host: [`run`], [`run_sources`] and [`plan`].
+//! Defines the entry points of the host: [`run`], [`run_sources`] and [`plan`].
 //!
 //! They check the lengths of the buffers, and decide if the destination is large enough for several
 //! threads and for non-temporal stores. Then they give each thread its shares of the destination.
@@ -98,9 +98,10 @@ pub fn run_sources(
 
 /// Describes, as text for people, how [`run`] copies a nest on `threads` threads.
 ///
-/// The text lists the shares of the destination, and for each share its steps, with their tiles or
-/// blocks and the loops around them. Equal lines are listed once, with their number. If the nest
-/// has lookups, the text only says that the steps depend on the indices.
+/// The text lists the shares of the destination, which are the parts that threads fill. It lists
+/// the steps of each share, with their tiles or blocks and the loops around them. Equal lines are
+/// listed once, with their number. If the nest has lookups, the text only says that the steps
+/// depend on the indices.
 ///
 /// The description is for this processor, and for a destination whose first byte is at the start of
 /// a cache line. Its wording may change in any version.
@@ -148,7 +149,8 @@ pub(super) fn plan_with(
     })
 }
 
-/// Fills the destination of a nest whose lookups all depend on the position.
+/// Fills the destination of a nest box by box. If the nest has lookups, all of them depend on the
+/// position.
 ///
 /// `machine` is the processor whose thresholds are used; tests pass every row of the table in
 /// `machine`.
@@ -219,8 +221,9 @@ impl<'a> Task<'a> {
         let is_small = is_small(bytes, whole_bytes);
         let none = Streams::none(machine);
         let streams = if is_small { none } else { machine.streams(bytes) };
-        // Units of a fraction of a byte, or of two sizes, ignore `streams`, because their movers
-        // decide about streaming. They stream from the same size on as short units of whole bytes.
+        // Units of a fraction of a byte, or of two sizes, ignore `streams`, because the code that
+        // copies them decides about streaming. They are streamed in destinations of the same sizes
+        // as short units of whole bytes.
         let (streams, is_streamed) =
             if whole_bytes { (streams, streams.long) } else { (none, streams.short) };
         Self {

@@ -1,11 +1,12 @@
-//! Divides the destination into shares. A share is the part of the destination that one thread
-//! fills at a time; no two shares overlap.
+//! Divides the destination into shares. A *share* is the part of the destination that one thread
+//! fills at a time. No two shares overlap.
 //!
 //! The simplest shares would be ranges of addresses. But in a transpose, each such range reads a
 //! few bytes of every row of the source, so that all threads fetch the same cache lines. Therefore
-//! a share is a range of steps of one axis of the nest, chosen so that runs stay long on both
-//! sides. Its places in the destination may then be many slices, such as a few columns in each of
-//! many rows.
+//! a share is a range of steps of one *axis*, a loop of the nest, chosen so that runs stay long on
+//! both sides. Each iteration of the whole nest fills one *place* of the destination with a *unit*,
+//! often an element. The places of a share may be many *slices*, contiguous parts of the
+//! destination, such as a few columns in each of many rows.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -55,11 +56,11 @@ const MOST_WORTH: u64 = 1 << 40;
 
 /// The part of the destination that one thread fills at a time.
 pub(super) struct Share<'a> {
-    /// The boxes of the nest's loops whose places the share holds.
+    /// The boxes, which are ranges of steps of the nest's loops, that fill the share.
     pub(super) boxes: SmallVec<[WalkBox; 1]>,
-    /// The slices of the destination that contain these places.
+    /// The slices of the destination that the boxes fill.
     pub(super) destination: DestinationSlices<'a>,
-    /// The position of the walk that fills the first place of the first slice.
+    /// The number of the loop iteration that fills the first place of the first slice.
     pub(super) first: u64,
     /// The number of outer axes along which a step leads to another slice. It is 0 if the share is
     /// a single slice.
@@ -95,7 +96,8 @@ pub(super) fn shares<'a>(
         return vec![contiguous(nest, destination, 0)];
     }
     // Units below a byte are copied slowly if a share reads short pieces of the source. A single
-    // share, on one of the threads, is then faster; its score has the same factor for few shares.
+    // share, on one of the threads, is then faster. Its score is 1/`threads`, because other threads
+    // are idle, times 1/2, the factor of [`Cut::worth`] for one share.
     let single = MOST_WORTH / (2 * threads as u64);
     match cut(nest, wanted as u64, threads as u64) {
         Some((_, worth)) if splits_bytes(nest) && worth < single => {
@@ -191,7 +193,8 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<(Cut, u64)> {
     }
     let (mut best, mut around) = (None::<(Cut, u64)>, 1);
     for (axis, of) in nest.axes().enumerate() {
-        // The number of steps whose units fill whole bytes. No two slices may share a byte.
+        // The least number of steps whose units fill whole bytes, because no two slices may share a
+        // byte.
         let step_bits = of.dst_stride * u64::from(nest.dst_bits());
         let whole = 8 / gcd(step_bits, 8);
         if around > MOST_SLICES || around > 1 && !of.extent.is_multiple_of(whole) {
@@ -210,8 +213,9 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<(Cut, u64)> {
             let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
             let steps = even_steps(of.extent, steps, granule, threads);
             let steps = whole_periods(nest, axis, steps, whole, of.extent / wanted.min(2));
-            // An offset counts bytes, or units if they are smaller than a byte. A loop may step
-            // past the end of a tensor by the size of the tensor, so some bits stay free.
+            // An offset counts bytes, or units if these are not whole bytes of the same size on
+            // both sides. A loop may step past the end of a tensor by the size of the tensor, so
+            // some bits stay free.
             let shift = isize::BITS - 4 - around.ilog2();
             let places = steps * of.dst_stride;
             let fits = (places * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;

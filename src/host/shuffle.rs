@@ -2,8 +2,9 @@
 //!
 //! This is possible if the bytes of a row are close together in the source, as in pixels of three
 //! channels, every second element, or a mirrored row. Each register of the row is then a fixed
-//! selection of bytes from a few loads. The selection is computed here, once for each plan; `simd`
-//! has the instructions that carry it out.
+//! selection of bytes from a few loads. The selection is computed here, once for each plan of a
+//! copy; `simd` has the instructions that carry it out. A *unit* is the data that is moved as a
+//! whole, an element for example.
 //!
 //! ```text
 //! planes of 3 channels of bytes to pixels, registers of 16 bytes, loads from three planes:
@@ -24,13 +25,13 @@ use crate::nest::gcd;
 
 /// The maximum size of the tables of a selection, in bytes. Larger tables would push the data out
 /// of the first-level cache. With a smaller limit, more rows are copied unit by unit, such as 15
-/// channels of bytes at 2.0 GB/s (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
+/// channels of bytes at 2.0 GB/s (git history of `benches/NOTES.md`, "Pixels of 5 to 16 bytes").
 const SELECTION_BYTES: usize = 1 << 13;
 
 /// The distance between a short row and the row that is prefetched meanwhile, in bytes of the
 /// destination. When only the next row was prefetched, and tables did not stay in registers, pixels
-/// to planes of `u8` had 24 to 31 GB/s instead of 36 to 39 (`benches/NOTES.md`, "Selections of one
-/// register").
+/// to planes of `u8` had 24 to 31 GB/s instead of 36 to 39 (git history of `benches/NOTES.md`,
+/// "Selections of one register").
 const SHORT_ROW_PREFETCH_DST_BYTES: usize = 1 << 12;
 
 /// The maximum number of loads whose bytes are combined to fill 16 bytes of the destination. With

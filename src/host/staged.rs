@@ -1,17 +1,20 @@
 //! Copies through a buffer that stays in the first-level cache.
 //!
-//! If units that share a cache line of the source lead to distant places of the destination, a copy
-//! in the order of the destination returns to the line once for each of them. By then, rows that
-//! are far apart have evicted it. So the box is copied tile by tile, in two passes. The first one
-//! copies each *piece* of the source, which is at most a few lines long, to a buffer, right after
-//! the piece before it. The second one is a plan or a pattern from the buffer.
+//! A *unit* is the data that is moved at a time, often one element. If units of one cache line of
+//! the source belong to distant places of the destination, a copy in the order of the destination
+//! returns to the line once for each unit. By then, rows that are far apart have evicted it. So the
+//! box, a range of loop steps, is copied tile by tile, in two passes. The first one copies each
+//! *piece* of the source, which is at most a few lines long, to a buffer, right after the piece
+//! before it. The second one copies from the buffer, by a plan (loops around a transpose, for
+//! example) or by a pattern (a block of bytes that is put together in the same way again and
+//! again).
 //!
 //! Units below a byte are unpacked to bytes in the first pass. The second one moves the bytes to
 //! another buffer, and a third one packs them, run by run of the destination.
 //!
 //! ```text
 //! s32[2,96,14,35] with blocks of 32 in the first dimension, of which 2 are used, to the default
-//! layout: pieces of 8 bytes, 128 apart  →  32 · 64 of them without gaps  →  runs of 256 bytes
+//! layout: pieces of 8 bytes, 128 apart  →  2046 of them without gaps  →  2 runs of 8184 bytes
 //! ```
 
 use std::fmt;
@@ -41,15 +44,16 @@ struct TileSizes {
     run: usize,
     /// The greatest size of a tile.
     tile: usize,
-    /// The longest distance between units of a piece, whatever part of its bytes is used then.
+    /// The distance between units of a piece up to which any part of its bytes may be unused.
     step: usize,
 }
 
-/// The limits for units of whole bytes. A longer piece needs no buffer, because any mover reads it
-/// line by line. Shorter runs leave more lines of the destination to be completed by later tiles. A
-/// larger tile does not fit the first-level cache, and a smaller one reads less of the source in
-/// its order: `s32[2,96,14,35]` from blocks of 32 in the first dimension. Four units of a line are
-/// enough to gain by the buffer: one channel of blocks of eight, `onednn:s8[1,255,55,112] Acdb8a`.
+/// The limits for units of whole bytes. A longer piece needs no buffer, because a plan without one
+/// also reads it line by line. Shorter runs leave more lines of the destination to be completed by
+/// later tiles. A larger tile does not fit the first-level cache, and a smaller one reads less of
+/// the source in its order: `s32[2,96,14,35]` from blocks of 32 in the first dimension. If four
+/// units of a line are used, the buffer already pays off: one channel of blocks of eight,
+/// `onednn:s8[1,255,55,112] Acdb8a`.
 const WHOLE: TileSizes =
     TileSizes { piece: 2 * LINE, run: 4 * LINE, tile: 1 << 14, step: LINE / 4 };
 
@@ -58,8 +62,8 @@ const WHOLE: TileSizes =
 /// neighbours: `s4[96,12,118]`.
 const PACKED: TileSizes = TileSizes { piece: 1 << 9, run: 1 << 9, tile: 1 << 14, step: 0 };
 
-/// The number of bytes of a piece that are copied at a time. The last part of a piece may be longer
-/// than the rest of the piece, because later pieces overwrite the following bytes of the buffer.
+/// The number of bytes of a piece that are copied at a time. The last copy may go past the end of a
+/// piece, because later pieces overwrite the bytes of the buffer after it.
 const PART: usize = 16;
 
 /// A copy of a box through a buffer.
@@ -106,7 +110,7 @@ pub(super) struct StagingBuffers {
 impl StagedCopy {
     /// Returns the copy of a box with the given axes, outermost first, in units of `unit` bytes.
     ///
-    /// Returns `None` if the units of a piece do not lead to distant places of the destination,
+    /// Returns `None` if the units of a piece do not belong to distant places of the destination,
     /// because a buffer then gains nothing.
     pub(super) fn of_bytes(
         machine: &'static Machine,
@@ -365,8 +369,8 @@ struct TileChoice {
     blocks: SmallVec<[usize; 8]>,
     /// True for axes whose steps in a tile share a piece.
     in_piece: SmallVec<[bool; 8]>,
-    /// The number of distant places of the destination to which the units of a piece lead. If it is
-    /// 1, a buffer gains nothing for units of whole bytes.
+    /// The number of distant places of the destination to which the units of a piece are copied. If
+    /// it is 1, a buffer gains nothing for units of whole bytes.
     reuse: usize,
 }
 

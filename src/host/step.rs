@@ -1,5 +1,7 @@
-//! The steps that fill a share, in order, and the code that runs them. A step contains every
-//! decision about its boxes, so that it can be printed, or run again later without planning.
+//! Defines the steps that fill a share, and runs them in order. A *share* is the part of the
+//! destination that one thread fills at a time. It consists of *boxes*, ranges of loop steps that
+//! are filled in the same way. A step contains every decision about its boxes, so that it can be
+//! printed, or run again later without planning.
 
 use std::{fmt, sync::Arc};
 
@@ -22,7 +24,8 @@ use super::{
     tile::byte_index,
 };
 
-/// The place in a source from which a pattern starts to read.
+/// The place in a source from which a pattern, a block that is put together in the same way again
+/// and again, starts to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct PatternPlace {
     /// The index of the source, and the byte in it from which offsets are counted.

@@ -115,8 +115,8 @@ pub(super) fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Copies less than a line, 16 bytes at a time, which is also the size in which a mover wrote these
-/// bytes to the tile buffer.
+/// Copies less than a line, 16 bytes at a time. This is the size of the smallest registers from
+/// which squares are written to a tile buffer.
 #[inline]
 fn copy_small(destination: &mut [u8], source: &[u8]) {
     let (pieces, last) = destination.as_chunks_mut::<16>();

@@ -1,7 +1,9 @@
 //! Transposes tiles with non-temporal stores, strip by strip.
 //!
-//! A strip consists of as many rows of a tile as fill whole cache lines of each column: 16 rows for
-//! f32 and lines of 64 bytes. The lines that a strip completes are streamed at once.
+//! A *tile* is a matrix of *units*, elements for example, whose rows are contiguous in the
+//! destination and whose columns are contiguous in the source. A *strip* consists of as many rows
+//! of a tile as fill whole cache lines of each column: 16 rows for f32 and lines of 64 bytes. The
+//! lines that a strip completes are streamed at once.
 
 use super::{
     box_copy::TileBuffer,
@@ -14,7 +16,7 @@ use super::{
 /// The number of cache lines of each column that the buffer collects at a time, if columns start at
 /// different offsets from a cache line. Odd matrices of `f16` are equally fast with 1, 2, 4 and 8
 /// lines. With bytes, 128 columns of 4 lines still fit in the first-level cache, and the rate rises
-/// from 9.7 to 11.7 GB/s (`benches/NOTES.md`, "Odd matrices of f16").
+/// from 9.7 to 11.7 GB/s (git history of `benches/NOTES.md`, "Odd matrices of f16").
 const BUFFERED_LINES: usize = 4;
 
 /// Returns true if columns that are not aligned to cache lines are put together as whole lines in

@@ -1,9 +1,10 @@
 //! Runs gathers whose indices do not depend on the outer axes, such as `x[:, ids]` and a constant
 //! order of channels.
 //!
-//! In such a gather, each step of the outer axes reads at the same distances from its start. These
-//! distances are computed once, as a table of offsets. If a step is short, a [`Pattern`] takes the
-//! place of the table.
+//! A *position* is an iteration of the whole nest, and a *case* gives the value of the positions to
+//! which it applies. In such a gather, each step of the outer axes reads at the same distances from
+//! its start. These distances are computed once, as a table of offsets. If a step is short, a
+//! [`Pattern`] takes the place of the table, because it fills whole registers at a time.
 
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
@@ -36,9 +37,9 @@ const PATTERN_BYTES: usize = 1 << 9;
 pub(super) struct SourceTable {
     /// The number of outer axes, along which the table is reused.
     outer: usize,
-    /// The index of the case that decides each position, or [`NO_CASE`].
+    /// The index of the case that applies to each position, or [`NO_CASE`].
     case_of: Vec<u8>,
-    /// The index of the case that decides all positions, if a single case decides all.
+    /// The index of the case that applies to all positions, if there is a single one.
     only_case: Option<u8>,
     /// The source unit that each position reads in the first step.
     units: Vec<i64>,

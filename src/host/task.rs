@@ -1,5 +1,14 @@
-//! Fills one share of a destination. [`Task`] decides how each box of the share is filled: with a
-//! value, by a plan, or as a pattern together with other boxes.
+//! Fills one *share* of a destination, the part that one thread fills at a time. [`Task`] decides
+//! how each box of the share is filled: with a value, by a plan, or as a pattern together with
+//! other boxes.
+//!
+//! A *position* is a combination of steps of the nest's loops. It fills one place of the
+//! destination with a *unit*, often one element. A *case* of the nest is a condition on positions,
+//! with the source or constant from which their units come. A *box* is a range of positions that
+//! read at constant strides from one source, or take one constant. Boxes may repeat in *periods*,
+//! equal parts of the loops. A *plan* copies a box tile by tile. A *pattern* assembles a *block*,
+//! some bytes of the destination, in registers, in the same way at every step of the loops around
+//! the block.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,8 +33,8 @@ use super::{
 };
 use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value, gcd};
 
-/// The number of plans of each kind that a copy caches. Looking for a plan compares it with every
-/// cached one, so a full list is cleared instead of growing.
+/// The greatest number of plans of each kind that a copy caches. A full list is cleared instead of
+/// growing, because each request is compared with every cached plan.
 const CACHED_PLANS: usize = 16;
 
 /// A copy, with the data that all of its shares need. The threads that fill the shares use the same
@@ -40,7 +49,7 @@ pub(super) struct Task<'a> {
     /// The instruction set for shuffles of bytes; `None` if the processor has none, or if units are
     /// not whole bytes.
     pub(super) simd: Option<Simd>,
-    /// The kinds of boxes that are written with non-temporal stores.
+    /// The kinds of boxes that are *streamed*, which means written with non-temporal stores.
     pub(super) streams: Streams,
     /// True if the shares may use non-temporal stores.
     pub(super) is_streamed: bool,
@@ -61,8 +70,8 @@ struct CachedPlans {
     tiles: Vec<CachedPlan>,
     patterns: Vec<CachedBlock<Pattern>>,
     expanded: Vec<CachedBlock<ExpandedCopy>>,
-    /// The copies through a buffer, each with the axes of its box. The copy is `None` for axes with
-    /// which a buffer is no gain, so that this is not computed again.
+    /// The copies through a buffer, each with the axes of its box. A copy is `None` if a buffer is
+    /// no gain for these axes, so that this result is not computed again.
     staged: Vec<CachedStaged>,
     converted: Vec<CachedConverted>,
 }
@@ -92,9 +101,9 @@ impl Plans {
         plan
     }
 
-    /// Returns the plan that fills `block`, in units of `unit` bytes, at every step of `loops`.
-    /// Takes it from the cache if possible, and otherwise from `plan`. Returns `None` if the parts
-    /// of the block are better copied separately.
+    /// Returns the pattern or the buffered copy that fills `block`, in units of `unit` bytes, at
+    /// every step of `loops`. Takes it from the cache if possible, and otherwise calls `plan` to
+    /// make it. Returns `None` if the parts of the block are better copied separately.
     fn of_block<P>(
         &self,
         list: impl FnOnce(&mut CachedPlans) -> &mut Vec<CachedBlock<P>>,
@@ -147,8 +156,8 @@ impl Task<'_> {
             _ => self.offset(of.dst_stride.cast_signed()),
         });
         let dst: SmallVec<[isize; 8]> = dst.collect();
-        // The source strides are 0 for positions without a case, and in a case with a constant,
-        // because they read nothing.
+        // The last entry is for positions to which no case applies. Like positions that take a
+        // constant, they read nothing, so their source strides are 0.
         let cases = self.nest.cases().iter().map(|case| self.strides(Some(case), &dst));
         let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
         let stream = stream.map(|stream| (stream, destination.are_even()));
@@ -178,8 +187,8 @@ impl Task<'_> {
         filling.fill_found();
     }
 
-    /// Returns the source and destination stride of each axis for positions that `case` decides.
-    /// The source strides are 0 if these positions read nothing.
+    /// Returns the source and destination stride of each axis for the positions to which `case`
+    /// applies. The source strides are 0 if these positions read nothing.
     fn strides(&self, case: Option<&Case>, dst: &[isize]) -> AxisStrides {
         let src = |axis: usize| match case.map(|case| &case.take) {
             Some(CaseValue::Read { at, .. }) => self.offset(at.weight(Value::Axis(axis))),
@@ -238,8 +247,9 @@ impl Task<'_> {
 /// Two source distances for each axis: from one step to the next, and from one period to the next.
 type Distances = SmallVec<[(isize, isize); 8]>;
 
-/// Returns source distances with which the same loops can move the sources of several cases, and a
-/// scale for each case. A case's own distances are the common ones times its scale.
+/// Returns common source distances for several cases, so that the same loops can advance through
+/// all of their sources, and a scale for each case. The distances of a case are the common
+/// distances times its scale.
 ///
 /// `around` returns the distances of a case along an axis, and `cases` has the indices of the
 /// cases. For example, if one case reads 3 bytes further at every step and another 1 byte, the
@@ -284,7 +294,7 @@ fn fills(group: &[FoundBox], hull: &WalkBox) -> bool {
     group.iter().map(|of| volume(&of.walk_box)).sum::<usize>() == volume(hull)
 }
 
-/// Returns an axis for each pair of an extent and strides, in the order of the iterators.
+/// Combines extents with strides to axes.
 fn plan_axes(
     extents: impl Iterator<Item = usize> + Clone,
     strides: &[(isize, isize)],
@@ -303,7 +313,7 @@ fn boxes_of_block(outer: usize, found: &[FoundBox]) -> usize {
 /// The state of a thread while it fills one share, a part of the destination.
 struct Filling<'a, 'b, 'c> {
     runner: StepRunner<'a, 'b>,
-    /// The address of the share's first position, counted from position 0 of the walk.
+    /// The distance of addresses from position 0 of the nest to the first position of the share.
     first: isize,
     /// The kinds of boxes that are streamed. The alignment in this field is a placeholder, because
     /// each box has its own.
@@ -313,9 +323,9 @@ struct Filling<'a, 'b, 'c> {
     /// The source and destination strides of the axes, for each case. The last entry is for
     /// positions without a case.
     strides: SmallVec<[AxisStrides; 2]>,
-    /// The outermost axis that can be inside a block, the bytes that one pattern puts together. All
-    /// its steps, together with the axes inside it, have at most [`MOST_BLOCK_BYTES`] bytes, and
-    /// lie in one slice of the destination.
+    /// The outermost axis that can be inside a block of a pattern. The bytes that all steps of this
+    /// axis and of the axes inside it write are at most [`MOST_BLOCK_BYTES`], and lie in one slice
+    /// of the destination.
     block_axis: usize,
     /// The number of outer axes along which a step leads to another slice of the destination.
     slice_axis: usize,
@@ -333,8 +343,8 @@ const FOUND_BOXES: usize = 1 << 10;
 /// because all of its lines stay in the first-level cache anyway.
 const LEAST_STAGED: usize = 1 << 14;
 
-/// The longest block that is put together through a buffer, in bytes. Of a longer block, each row
-/// is treated as a block, because then more of each cache line is read at a time.
+/// The longest block that is put together through a buffer, in bytes. The rows of a longer block
+/// are treated as separate blocks, because then more of each cache line is read at a time.
 const MOST_EXPANDED: usize = 1 << 10;
 
 /// The largest box that is copied run by run, in bytes. For a larger box, making a plan pays off,
@@ -464,9 +474,9 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Returns the step that fills the boxes of `group` as one block of the destination, in every
-    /// period if there is a `period`. Returns `None` if the boxes leave gaps between them, or if
-    /// they are better filled separately.
+    /// Returns the step that fills the boxes of `group` as one block of the destination, and
+    /// repeats the block in every period if `period` is set. Returns `None` if the boxes leave gaps
+    /// between them, or if they are better filled separately.
     fn block(&mut self, group: &[FoundBox], period: Option<&Periods>) -> Option<CopyStep> {
         let [first, _, ..] = group else { return None };
         let mut hull = first.walk_box.clone();
@@ -490,9 +500,9 @@ impl Filling<'_, '_, '_> {
         self.repeated_block(&of.boxes, &of.periods.first, Some(&of.periods))
     }
 
-    /// Returns the step that fills the boxes of `group`, which together fill the box `hull`, in
-    /// every period if there is a `period`. Returns `None` if the boxes are better filled
-    /// separately.
+    /// Returns the step that fills the boxes of `group`, which together fill the box `hull`, and
+    /// repeats them in every period if `period` is set. Returns `None` if the boxes are better
+    /// filled separately.
     fn repeated_block(
         &mut self,
         group: &[FoundBox],
@@ -552,8 +562,8 @@ impl Filling<'_, '_, '_> {
             return None;
         }
         let to = self.first_address(hull);
-        // Parts that read one source with the same scale count their offsets from the unit that the
-        // first of these parts reads first.
+        // Parts that read the same source with the same scale share a place in it, from which their
+        // offsets are counted: the first unit that the first of these parts reads.
         let mut places: SmallVec<[PatternPlace; 2]> = SmallVec::new();
         let mut parts = Vec::with_capacity(group.len());
         for FoundBox { walk_box, value, case } in group {
@@ -606,18 +616,18 @@ impl Filling<'_, '_, '_> {
             }
             return Some(BlockCopy::Pattern(pattern));
         }
-        // The cache lines that a long block of many loads reads may evict each other before the
-        // next block reads them. Therefore a buffer is better if it transposes units. Without one,
-        // such a block is used as a pattern if its boxes would otherwise be copied row by row, with
-        // a load and a store for each row.
+        // A long block of many loads reads so many cache lines that they may evict each other
+        // before the next block reads them again. Therefore a buffer is better if it transposes
+        // units. Otherwise the pattern is used if it takes fewer operations than a copy of the
+        // boxes row by row, with a load and a store for each row.
         let (transposed, positions) = self.transposed(group);
         let bytes = parts_bytes(&block.0, unit);
         let by_rows = pattern.filter(|pattern| {
             let (cycles, length) = pattern.cost();
             transposed == 0 && cycles * bytes < 2 * rows * length
         });
-        // A loop from slice to slice rules out the buffer, because the second pass would have to
-        // start again at each step of the loop.
+        // A loop from slice to slice of the destination rules out the buffer, because the pass that
+        // copies from the buffer would have to start again at each step of the loop.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
         let steps = loops.iter().map(|axis| axis.extent).product::<usize>();
         let staged = bytes <= MOST_EXPANDED
@@ -691,7 +701,8 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Fills the boxes of a period in all periods. Boxes that form one block are filled together.
+    /// Fills the boxes of the first period and their repetitions in all other periods. Boxes that
+    /// form one block are filled together.
     ///
     /// Any other box is filled in all periods by one step, which has a second loop around the loop
     /// of each axis to count the periods. Boxes that follow each other at equal distances share
@@ -747,7 +758,7 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Runs a step, unless steps are only planned, and records it.
+    /// Records a step, and runs it unless the copy is only planned.
     fn step(&mut self, step: CopyStep) {
         if self.record.runs {
             self.runner.run(&step);
@@ -823,7 +834,8 @@ impl Filling<'_, '_, '_> {
         None
     }
 
-    /// Returns the step that copies a box from a source, by the fastest means that suits the box.
+    /// Returns the step that copies a box from a source: a conversion, a fill with a unit that all
+    /// positions share, or the step that [`Self::copy`] chooses.
     fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> CopyStep {
         let task = self.runner.task;
         let (to, extents) = (self.first_address(walk_box), walk_box.extents().collect::<Extents>());
@@ -861,8 +873,9 @@ impl Filling<'_, '_, '_> {
             let parts = (vec![block], smallvec![scale]);
             pattern = self.pattern(simd, plan.unit, &parts, &loops).map(|pattern| (pattern, scale));
         }
-        // Units that are far apart in the source, whether there is a pattern for them or not. From
-        // a buffer, units of these sizes may be transposed in registers.
+        // True if units are far apart in the source, so that a pattern would need many loads, or so
+        // that a plan would copy them one by one. In a buffer, they are close enough together to be
+        // transposed in registers.
         let gathers = match &pattern {
             Some((pattern, _)) => pattern.gathers(),
             None => {

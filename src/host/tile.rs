@@ -1,4 +1,5 @@
-//! Tiles, which are rectangles of units, and the movers of tiles that work on any processor.
+//! Defines tiles, which are rectangles of units, and movers, which copy tiles, for any processor. A
+//! *unit* is the data that is moved at a time, an element or a longer run.
 
 use super::{
     micro::transpose,
@@ -10,8 +11,8 @@ use super::{
 /// position along the column.
 ///
 /// In the source and in the destination, the offset of a unit is the sum of three offsets: of the
-/// tile's start, of the position along the row, and of the position along the column. All offsets
-/// are in bytes.
+/// tile's start, of the position along the row, and of the position along the column. Offsets count
+/// bytes, or units if these are not whole bytes of the same size on both sides.
 #[derive(Clone, Copy)]
 pub(super) struct CopyTile<'a> {
     pub(super) from: isize,

@@ -1,5 +1,5 @@
-//! Runs nests that visit the windows of a scatter instead of their destination, as [`Scattered`]
-//! describes.
+//! Runs nests that visit the *windows* of a scatter, which are its updates, instead of their
+//! destination, as [`Scattered`] describes. A *position* is an iteration of such a nest.
 
 use std::ops::Range;
 
@@ -59,9 +59,10 @@ fn store(rows: &Gathered, at: &Affine, all: Range<usize>, start: usize, out: &mu
     }
 }
 
-/// Stores a large window whose place is known by now. If its elements are in another order than
-/// their places, they are first copied to the order of the walk, which is that of the places. Then
-/// threads store the rows.
+/// Stores a large window, after the lookups that give its place have been replaced by constants. If
+/// its elements lie in another order in the source than in the destination, they are first copied
+/// to a buffer in the order of the loops, which is that of the destination. Then threads store the
+/// rows.
 fn one_window(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     let Some(Scattered { at, .. }) = nest.scattered() else { return };
     let covers = nest.cases().last().is_some_and(|case| case.when.is_empty());
@@ -105,8 +106,8 @@ fn in_shares(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     shares.into_par_iter().for_each(|(all, start, out)| store(&rows, at, all, start, out));
 }
 
-/// Returns true if each position stores after the one before it: one step of an axis goes past all
-/// steps of the axes inside it.
+/// Returns true if each position stores to a later place than the position before it: one step of
+/// an axis moves further than all steps of the axes inside it together.
 fn ascends(nest: &CopyNest, at: &Affine) -> bool {
     let mut inside = 0_i64;
     let is_of_axes = at.terms().iter().all(|(value, _)| matches!(value, Value::Axis(_)));

@@ -1,4 +1,4 @@
-//! [`zeroed`]: memory for the image of a destination.
+//! Defines [`zeroed`], which allocates memory for the image of a destination.
 
 use super::HostError;
 

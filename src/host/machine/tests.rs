@@ -101,8 +101,9 @@ fn nest((from, to, window): TestCopy) -> CopyNest {
     operation.expect("a copy").nest().clone()
 }
 
-/// Compares copies with the reference copy, position by position. They run with the preferences and
-/// the last-level cache of every row, and also with caches so small that every copy is streamed.
+/// Compares copies with the reference copy, position by position. The copies run with the
+/// preferences and the last-level cache of every row, and also with caches so small that every copy
+/// is streamed.
 #[test]
 fn every_row_copies_the_same_bytes() {
     let small = MACHINES.map(|row| &*Box::leak(Box::new(Machine { cache_bytes: 1 << 15, ..row })));

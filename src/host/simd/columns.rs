@@ -1,5 +1,5 @@
-//! The columns of a matrix as destinations of a transpose, in one slice of the destination or in
-//! several.
+//! Describes the columns of a matrix to which a transpose writes, in one slice of the destination
+//! or in several. A *slice* is a contiguous part of it.
 
 use std::marker::PhantomData;
 

@@ -38,13 +38,14 @@ static PLACES: [u8; 2 * LINE] = {
 };
 
 /// The number of lines of a column that are streamed together if columns start whole pages apart,
-/// so that each line of the source is loaded once. In C, `bf16[2048,2049]` has 20 GB/s with single
-/// lines, 23 with two and 22 to 30 with four (`benches/NOTES.md`).
+/// so that each line of the source is loaded once. In a version in C, `bf16[2048,2049]` has 20 GB/s
+/// with single lines, 23 with two and 22 to 30 with four (git history of `benches/NOTES.md`).
 const LINES_AT_ONCE: usize = 4;
 
 /// The largest unit size, in bytes, with which several lines of a column are streamed together.
-/// Larger units gain nothing: in C, `f32[4096,4096]` has 23 GB/s with single lines and 16 with
-/// four, `f64[2048,2048]` 25 and 26 (`benches/NOTES.md`, at `bf16[2048,2049]`).
+/// Larger units gain nothing: in that version, `f32[4096,4096]` has 23 GB/s with single lines and
+/// 16 with four, `f64[2048,2048]` 25 and 26 (git history of `benches/NOTES.md`, at
+/// `bf16[2048,2049]`).
 pub(in crate::host) const SHORT_UNIT: usize = 2;
 
 impl Simd {
@@ -166,9 +167,10 @@ unsafe fn join_columns<const N: usize, const E: usize, const INNER: bool>(
 }
 
 /// Transposes the first strips of a matrix as [`joined`] does, but [`LINES_AT_ONCE`] strips at a
-/// time, in blocks of 64 bytes of each row. If rows are nearly whole pages apart, they share few
-/// sets of the first-level cache; in such blocks each line of the source is still loaded only once.
-/// Returns the number of strips that were transposed.
+/// time, in blocks of 64 bytes of each row. If rows are nearly whole pages apart, their lines share
+/// few sets of the first-level cache and evict each other. In such blocks, each line of the source
+/// is still loaded only once, because it is used as a whole. Returns the number of strips that were
+/// transposed.
 ///
 /// # Safety
 ///
@@ -235,18 +237,18 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
 }
 
 /// Transposes a matrix from strip `first` on, and streams each whole cache line of its columns. A
-/// strip is the rows that fill a cache line of each column. The matrix has `columns` columns of
-/// units of `N` bytes, and `E` units fill 16 bytes. `rows` holds the offset of each row from
-/// `from`.
+/// strip consists of the rows that fill a cache line of each column. The matrix has `columns`
+/// columns of units of `N` bytes, and `E` units fill 16 bytes. `rows` holds the offset of each row
+/// from `from`.
 ///
 /// The rows of a strip are read together, as in [`Simd::stream_transpose`], while the rows of the
 /// next strip are prefetched.
 ///
 /// # Safety
 ///
-/// There are at least `E` columns, and rows for a line. Every row may be read and every column
-/// written as a whole. `held` has room for a line of each column; if `first` is not 0, it contains
-/// the last line that the previous strip read for each column.
+/// There are at least `E` columns, and enough rows to fill a cache line of a column. Every row may
+/// be read and every column written as a whole. `held` has room for a line of each column; if
+/// `first` is not 0, it contains the last line that the previous strip read for each column.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(

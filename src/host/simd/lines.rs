@@ -78,14 +78,14 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
 struct SquareStarts {
     count: usize,
     edge: usize,
-    /// The number of units before the first cache-line boundary, if the side is long and all its
-    /// lines have the same alignment; 0 otherwise.
+    /// The number of units before the first cache-line boundary, if the side is long and all rows
+    /// or columns along it have the same alignment; 0 otherwise.
     gap: usize,
 }
 
 impl SquareStarts {
-    /// Returns the squares of `edge` units along lines of `count` units. A unit has `unit` bytes;
-    /// `lines` holds the address of each line's first byte.
+    /// Returns the squares of `edge` units along rows or columns of `count` units. A unit has
+    /// `unit` bytes; `lines` holds the address of the first byte of each row or column.
     fn new(count: usize, edge: usize, unit: usize, mut lines: impl Iterator<Item = usize>) -> Self {
         let first = lines.next().unwrap_or(0);
         let gap = first.wrapping_neg() % LINE;

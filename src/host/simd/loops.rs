@@ -1,4 +1,5 @@
-//! Loops over units that the compiler vectorises, compiled once for each instruction set.
+//! Compiles loops over elements once for each instruction set, so that the compiler can vectorise
+//! them.
 
 #![allow(unsafe_code)] // calls functions for instructions that were found
 

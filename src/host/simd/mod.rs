@@ -1,11 +1,11 @@
-//! Instructions that are detected at run time, for transposing matrices and for selecting bytes.
+//! Transposes matrices and selects bytes with instructions that are detected at run time.
 //!
 //! `set` detects the instruction sets, and `x86` and `neon` wrap their instructions. `transpose`
 //! transposes matrices of small units into the columns of `columns`. It uses `lines` for whole
 //! cache lines, and `narrow` for few rows or columns. `joined` transposes into columns that are not
 //! aligned to cache lines. `select` fills rows with bytes from a few loads, and `registers` fills
-//! blocks with any bytes of several sources. `packed` unpacks, packs and exchanges units of
-//! less than a byte.
+//! blocks with any bytes of several sources. `packed` unpacks, packs and exchanges units of less
+//! than a byte. A *unit* is the data that is moved at a time, often one element.
 
 #[macro_use]
 mod registers;

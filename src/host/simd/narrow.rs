@@ -21,8 +21,8 @@ use super::{
 ///
 /// # Safety
 ///
-/// There is a row, and there are fewer than `E`; every row may be read and every column written as
-/// a whole.
+/// There is at least one row, and there are fewer than `E` rows; every row may be read and every
+/// column written as a whole.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 pub(super) unsafe fn transpose_few_rows<const N: usize, const E: usize, const INNER: bool>(
     inner: &Inner,
@@ -80,8 +80,8 @@ pub(super) unsafe fn transpose_few_rows<const N: usize, const E: usize, const IN
 ///
 /// # Safety
 ///
-/// There is a row and a column, and there are fewer columns than `E`; every row may be read and
-/// every column written as a whole.
+/// There is at least one row and one column, and there are fewer than `E` columns; every row may be
+/// read and every column written as a whole.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 pub(super) unsafe fn transpose_few_columns<const N: usize, const E: usize, const INNER: bool>(
     inner: &Inner,

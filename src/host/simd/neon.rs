@@ -1,4 +1,4 @@
-//! The instructions of Arm that shuffle bytes.
+//! Wraps the instructions of Arm that shuffle bytes, and compiles the loops that use them.
 #![allow(unsafe_code)] // The intrinsics take pointers.
 
 use std::arch::aarch64::{

@@ -105,8 +105,8 @@ mod x86 {
         _mm256_srli_epi16, _mm256_srli_epi32, _mm256_xor_si256,
     };
 
-    /// Fills registers with units, each from `N` packed bytes. Returns the number of groups of
-    /// eight units that were unpacked.
+    /// Fills registers with units, each from `N` packed bytes by a call of `one`. Returns the
+    /// number of groups of eight units that were unpacked.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) fn spread<const N: usize>(
@@ -123,8 +123,8 @@ mod x86 {
         4 * count
     }
 
-    /// Packs the units of registers, each to `N` bytes. Returns the number of groups of eight units
-    /// that were packed.
+    /// Packs the units of registers, each to `N` bytes by a call of `one`. Returns the number of
+    /// groups of eight units that were packed.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) fn pack<const N: usize>(
@@ -157,8 +157,8 @@ mod x86 {
     #[target_feature(enable = "avx2")]
     pub(super) fn spread_pairs(packed: [u8; 8]) -> __m256i {
         let packed = _mm256_set1_epi64x(i64::from_le_bytes(packed));
-        // Two words have each byte. Its lower half is spread in the first, its upper half in the
-        // second.
+        // Copy each byte to two words. Its lower half is spread in the first word, and its upper
+        // half in the second.
         let places: [[u8; 4]; 8] = std::array::from_fn(|byte| [byte as u8, 255, byte as u8, 255]);
         let bytes = _mm256_shuffle_epi8(packed, bytemuck::cast(places));
         let halves = _mm256_blend_epi16::<0xaa>(bytes, _mm256_srli_epi32::<4>(bytes));

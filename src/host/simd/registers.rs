@@ -1,9 +1,10 @@
-//! Fills registers with bytes that are selected from a few loads each, at every step of some loops.
-//! Patterns are written in this way.
+//! Fills registers with bytes that are selected from a few loads each, and stores them, at every
+//! step of some loops. A *pattern* is written in this way: a block of the destination that is put
+//! together in the same way again and again.
 //!
 //! For example, a register of four RGB pixels with a zero byte after each needs one load of 16
 //! bytes and a *table*. For each byte of the register, the table has the index of the byte to take
-//! from the load, or an entry for none.
+//! from the load, or an entry that means that the load does not provide it.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -26,9 +27,10 @@ use super::{
 /// The interval between two prefetches, as a number of bytes that are written to the destination.
 const PREFETCH_INTERVAL_DST_BYTES: usize = 1 << 10;
 
-/// The prefetch distance, as a number of bytes that are written to the destination in the meantime.
-/// Hardware prefetchers do not predict rows that are far apart or read backwards, and a load from
-/// memory takes as long as copying a few KiB: `u64[43300,129]` with every third row, mirrored.
+/// The prefetch distance: the number of bytes that are written to the destination between a
+/// prefetch and the load of the same line. Hardware prefetchers do not predict rows that are far
+/// apart or read backwards, and a load from memory takes as long as copying a few KiB:
+/// `u64[43300,129]` with every third row, mirrored.
 const PATTERN_PREFETCH_DST_BYTES: usize = 1 << 12;
 
 /// The largest number of loads of a block that are prefetched. Prefetching more takes as long as
@@ -87,8 +89,8 @@ pub(in crate::host) struct PatternSource<'a> {
     /// The byte of the source at which the offsets of loads start to count.
     pub(in crate::host) at: isize,
     /// The factor by which a loop's source distance is multiplied for this source. It is 0 if every
-    /// step reads the same bytes. The factors differ between sources that give a block different
-    /// numbers of bytes.
+    /// step reads the same bytes. Sources that contribute different numbers of bytes to a block
+    /// have different factors.
     pub(in crate::host) scale: isize,
 }
 
@@ -325,9 +327,9 @@ impl Registers {
     }
 
     /// Writes the registers at every step of the loops, the innermost one last. The first step
-    /// writes at byte `to` of `destination`. If there is a stream, images are large: the lines of
-    /// the source are prefetched, and those of the destination are written with non-temporal stores
-    /// if all registers begin with a cache line.
+    /// writes at byte `to` of `destination`. If there is a stream, images are large. The lines of
+    /// the source are then prefetched, unless a block reads too many, and those of the destination
+    /// are written with non-temporal stores if every register is a whole cache line.
     ///
     /// # Panics
     ///
@@ -474,7 +476,8 @@ impl Registers {
         }
     }
 
-    /// Calls the function of the instruction set.
+    /// Writes the registers at consecutive steps, by the function that was compiled for the
+    /// instruction set.
     ///
     /// # Safety
     ///
@@ -552,7 +555,7 @@ unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, length: usize)
 }
 
 /// Copies the first `length` bytes of a register, at least one and fewer than 16, in two parts that
-/// overlap.
+/// may overlap.
 ///
 /// # Safety
 ///
@@ -575,7 +578,8 @@ pub(super) unsafe fn copy_part(to: *mut u8, bytes: &[u8; 16], length: usize) {
 /// `term` adds the bytes of a load, and `store` and `store_part` store a register or its first
 /// bytes.
 ///
-/// Its safety is that of [`Registers::write_by_set`], and the processor has the features.
+/// The defined function is safe to call if the requirements of [`Registers::write_by_set`] are met
+/// and the processor has the features.
 macro_rules! registers {
     ($name:ident, $features:literal, $width:literal, $load:ident, $term:ident, $store:ident, $stream:ident, $store_part:ident) => {
         #[target_feature(enable = $features)]

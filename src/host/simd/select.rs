@@ -2,7 +2,7 @@
 //!
 //! A shuffle takes a register and a table, and returns a register whose byte `n` is the byte at
 //! index `table[n]`. For example, three shuffles, whose results are combined, interleave planes of
-//! red, green and blue to pixels.
+//! red, green and blue to pixels. Each load of such a combination, with its table, is a *term*.
 #![allow(unsafe_code)] // Register loads take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -20,7 +20,7 @@ use super::{
     set::{Set, Simd},
 };
 
-/// The table entry for a byte of the register that the load of the table does not provide.
+/// The least table entry that is no index: the load does not provide this byte of the register.
 pub(in crate::host) const NO_BYTE: u8 = 0x80;
 
 /// Calls a function with the number of terms as a constant if it is at most four, so that the loop
@@ -38,10 +38,9 @@ macro_rules! by_terms {
 }
 
 /// The prefetch distance, in bytes of the source. Hardware prefetchers miss rows that are read
-/// backwards, and do not cross into the next page. A copy of
-/// mirrored pixels has 0.52 of the rate of memcpy with a distance of 4 KiB, and 0.31 without
-/// prefetches. With 1 KiB and 8 KiB, the rate is between these two (`benches/NOTES.md`, "Asking for
-/// lines ahead").
+/// backwards, and do not cross into the next page. A copy of mirrored pixels has 0.52 of the rate
+/// of memcpy with a distance of 4 KiB, and 0.31 without prefetches. With 1 KiB and 8 KiB, the rate
+/// is between these two (`benches/NOTES.md`, "Shuffles, weaves and small copies").
 const SELECTION_PREFETCH_SRC_BYTES: isize = 1 << 12;
 
 /// The loads and shuffle tables that fill the registers of a row.
@@ -195,8 +194,8 @@ impl Selection {
         (count - last.min(count), self.ahead + next - (from + length))
     }
 
-    /// Fills `row` period by period, all of whose loads lie inside the source. `start` returns the
-    /// address of each load of the first period, and `ahead` is the prefetch distance.
+    /// Fills `row` period by period. All of its loads must lie inside the source. `start` returns
+    /// the address of each load of the first period, and `ahead` is the prefetch distance.
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! The instruction sets for shuffling bytes, and their detection.
+//! Detects the instruction sets that can shuffle bytes.
 
 use crate::host::machine::Machine;
 

@@ -2,7 +2,7 @@
 //!
 //! The unpack instructions of a processor interleave two registers: from `a0 a1 …` and `b0 b1 …`
 //! they make `a0 b0 a1 b1 …`. A square, such as 16 registers of 16 bytes, is transposed by
-//! repeating this a few times.
+//! repeating this a few times. Matrices consist of *units* of 1 to 16 bytes.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -21,8 +21,7 @@ use super::{lines, narrow, x86};
 
 /// The prefetch distance along a row of the source, in bytes. Near the end of a row, the prefetch
 /// continues in the rows that are transposed next. Prefetching gains up to a tenth; 512 and 1024
-/// bytes were no faster in TTC cases of `f64` (`benches/NOTES.md`, "Transposes in strips", "Lines
-/// streamed in pairs").
+/// bytes were no faster in cases of `f64` of the TTC benchmark (`benches/NOTES.md`, "Strips").
 pub(super) const ROW_PREFETCH_SRC_BYTES: usize = 256;
 
 /// A permutation of the bytes inside units, as a shuffle table for 16 bytes: entry `n` is the index
@@ -94,9 +93,9 @@ impl Simd {
     /// column `c` is read `rows[r]` bytes and `c` units after byte `from` of the source. It is
     /// written to byte `at` plus `r` units of column `c`, with its bytes permuted by `inner`.
     ///
-    /// Returns false and writes nothing if both sides are shorter than 16 bytes, if only one is but
-    /// this is [not supported](Self::transposes_narrow), or if the matrix does not lie inside the
-    /// source and the columns.
+    /// Returns false and writes nothing if rows and columns both have less than 16 bytes, if only
+    /// one side has less and this is [not supported](Self::transposes_narrow), or if the matrix
+    /// does not lie inside the source and the columns.
     pub(in crate::host) fn transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -161,11 +160,11 @@ impl Simd {
         at: usize,
         columns: &ColumnPointers,
     ) {
-        // Long units are written in pairs of lines.
+        // If units are long enough, two lines of each column are written together.
         let pair = if N >= self.machine.paired_bytes { 2 * LINE / N } else { usize::MAX };
         let (pairs, others) = rows.split_at(rows.len() / pair * pair);
         let after = at + pairs.len() * N;
-        // SAFETY: a set has the features of those before it.
+        // SAFETY: an instruction set includes the features of the sets before it.
         unsafe {
             match self.set {
                 #[cfg(target_arch = "x86_64")]
@@ -202,8 +201,8 @@ impl Simd {
         columns: &ColumnPointers,
     ) {
         let ahead = self.machine.prefetches_rows;
-        // SAFETY: a set has the features of those before it; rows are as many as the function takes
-        // at once.
+        // SAFETY: an instruction set includes the features of the sets before it; there are at
+        // least as many rows as the function takes at once.
         unsafe {
             match self.set {
                 #[cfg(target_arch = "x86_64")]
@@ -257,9 +256,9 @@ pub(super) fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usiz
     }
 }
 
-/// Loads `$e` registers, one for each row of a square in each lane, and transposes the squares.
-/// `$place` returns the address of lane `lane` of row `line`. If `INNER` is set, `$table` permutes
-/// the bytes of units first.
+/// Loads `$e` registers, each with one row of the square of every lane, and transposes the squares.
+/// A *lane* is 16 bytes of a register. `$place` returns the address of lane `lane` of row `line`.
+/// If `INNER` is set, `$table` permutes the bytes of units first.
 macro_rules! square {
     ($load:ident, $low:ident, $high:ident, $permute:ident, $n:ident, $e:ident, $table:expr, $place:expr) => {{
         let place = $place;
@@ -326,8 +325,9 @@ macro_rules! squares {
 /// Defines a function that transposes matrices of units of `N` bytes with one instruction set. A
 /// register has `$lanes` lanes of 16 bytes, and each lane transposes squares of `E` by `E` units.
 ///
-/// Its safety: the processor has the features; there are at least `E` columns and `E * $lanes`
-/// rows; every row may be read and every column written as a whole.
+/// The defined function is safe to call if the processor has the features, if there are at least
+/// `E` columns and `E * $lanes` rows, and if every row may be read and every column written as a
+/// whole.
 macro_rules! transpose {
     ($name:ident, $features:literal, $lanes:literal, $load:ident, $low:ident, $high:ident, $permute:ident, $store:ident) => {
         #[target_feature(enable = $features)]
@@ -342,8 +342,8 @@ macro_rules! transpose {
             // SAFETY: a table has the 16 bytes of a lane.
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let height = E * $lanes;
-            // A few rows are read through one address and the distance between two rows, more rows
-            // through an address for each.
+            // A few rows are read through one address and the distance between two rows, and more
+            // rows through an address for each.
             let pitch = if E <= 4 { super::columns::pitch(rows) } else { None };
             let mut lines: [*const u8; 16 * $lanes] = [from; 16 * $lanes];
             let mut row = 0;
@@ -404,9 +404,9 @@ macro_rules! transpose {
 /// The rows of a strip are read together, each by its own load instruction, so that hardware
 /// prefetchers recognize them; the lines of the destination are written whole.
 ///
-/// Its safety: the processor has the features; there are at least `E` columns, and rows for whole
-/// strips; every row may be read and every column written as a whole, and columns begin with cache
-/// lines.
+/// The defined function is safe to call if the processor has the features, if there are at least
+/// `E` columns, and rows for whole strips, if every row may be read and every column written as a
+/// whole, and if columns begin with cache lines.
 macro_rules! strips {
     ($name:ident, $features:literal, $lanes:literal, $load:ident, $low:ident, $high:ident, $permute:ident, $store:ident) => {
         #[target_feature(enable = $features)]
