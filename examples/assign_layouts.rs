@@ -1,12 +1,12 @@
-//! The layout assignment of a toy compiler. Some operations require a layout. If two operations
-//! disagree, stridec compiles a relayout between them, unless both layouts are the same bytes.
+//! The layout assignment of a toy compiler. Some operations require a layout, and the others get
+//! the one whose relayouts take the least time. If two operations disagree, stridec compiles a
+//! relayout between them, unless both layouts are the same bytes.
 //!
 //! `cargo run --no-default-features --example assign_layouts`
 
 use stridec::{
-    Error, Kernel, Operation, Target,
+    Error, Estimate, Kernel, Operation, Target,
     shape::{Layout, Shape},
-    xla::shape_util::reshape_is_bitcast,
 };
 
 /// An operation: the node that it reads, its shape, and the layout that it requires.
@@ -39,43 +39,67 @@ enum Edge {
     /// The layouts differ, but are the same bytes.
     Bitcast,
     /// A kernel between the two.
-    Relayout(Box<Kernel>),
+    Relayout(Box<Kernel>, Estimate),
 }
 
 fn main() -> Result<(), Error> {
-    let layouts = assign();
-    let (mut elided, mut left) = (0, 0);
+    // The times are those of the adapter on which the rates of the target were measured: write a
+    // target for yours with `stridec calibrate`.
+    let target = Target::webgpu();
+    let layouts = assign(&target)?;
+    let (mut elided, mut left) = (0, vec![]);
     for (number, node) in GRAPH.iter().enumerate() {
         let Some(input) = node.input else { continue };
         // The reader requires its operand in the reader's own layout.
         let have = shape(GRAPH[input].extents, layouts[input])?;
         let want = shape(GRAPH[input].extents, layouts[number])?;
         print!("{} -> {}: ", GRAPH[input].name, node.name);
-        match edge(&have, &want)? {
+        match edge(&have, &want, &target)? {
             Edge::Same => println!("{have}"),
             Edge::Bitcast => {
                 elided += 1;
                 println!("{have} to {want} is a bitcast, elided");
             }
-            Edge::Relayout(kernel) => {
-                left += 1;
-                let bytes = kernel.source_bytes + kernel.destination_bytes;
-                println!("{have} to {want}: a {} kernel, {bytes} bytes moved", kernel.strategy);
+            Edge::Relayout(kernel, estimate) => {
+                let bytes = estimate.bytes_read + estimate.bytes_written;
+                let microseconds = estimate.nanoseconds / 1e3;
+                println!(
+                    "{have} to {want}: a {} kernel, {bytes} bytes moved in {microseconds:.1} µs",
+                    kernel.strategy
+                );
+                left.push(estimate);
             }
         }
     }
-    println!("{left} relayouts left, {elided} bitcasts elided");
+    let microseconds = left.iter().copied().sum::<Estimate>().nanoseconds / 1e3;
+    println!("{} relayouts left, of {microseconds:.1} µs; {elided} bitcasts elided", left.len());
     Ok(())
 }
 
-/// Returns the layout of each node: the required one, or else the layout of its operand.
-fn assign() -> Vec<&'static [usize]> {
+/// Returns the layout of each node: the required one, or else the one with the least time of the
+/// relayouts from its operand and to the readers that require a layout.
+fn assign(target: &Target) -> Result<Vec<&'static [usize]>, Error> {
     let mut layouts: Vec<&[usize]> = vec![];
-    for node in &GRAPH {
-        let inherited = node.input.map_or(NCHW, |input| layouts[input]);
-        layouts.push(node.wants.unwrap_or(inherited));
+    for (number, node) in GRAPH.iter().enumerate() {
+        let mut best = (f64::INFINITY, NCHW);
+        for layout in node.wants.map_or(vec![NCHW, NHWC], |wants| vec![wants]) {
+            let from_operand =
+                node.input.map(|input| (GRAPH[input].extents, layouts[input], layout));
+            let readers = GRAPH.iter().filter(|reader| reader.input == Some(number));
+            let to_readers = readers.filter_map(|of| Some((node.extents, layout, of.wants?)));
+            let mut nanoseconds = 0.0;
+            for (extents, from, to) in from_operand.into_iter().chain(to_readers) {
+                let (from, to) = (shape(extents, from)?, shape(extents, to)?);
+                let operation = Operation::relayout(from.try_into()?, to.try_into()?)?;
+                nanoseconds += operation.estimate(target)?.nanoseconds;
+            }
+            if nanoseconds < best.0 {
+                best = (nanoseconds, layout);
+            }
+        }
+        layouts.push(best.1);
     }
-    layouts
+    Ok(layouts)
 }
 
 fn shape(extents: &[u64], minor_to_major: &[usize]) -> Result<Shape, Error> {
@@ -83,14 +107,14 @@ fn shape(extents: &[u64], minor_to_major: &[usize]) -> Result<Shape, Error> {
     Ok(Shape::new(stridec::shape::ElementType::F32, extents.iter().copied(), Some(layout))?)
 }
 
-fn edge(have: &Shape, want: &Shape) -> Result<Edge, Error> {
+fn edge(have: &Shape, want: &Shape, target: &Target) -> Result<Edge, Error> {
     if have == want {
         return Ok(Edge::Same);
     }
-    // Between equal extents, a reshape is the identity.
-    if reshape_is_bitcast(have, want, false)? {
+    let operation = Operation::relayout(have.clone().try_into()?, want.clone().try_into()?)?;
+    let estimate = operation.estimate(target)?;
+    if estimate == Estimate::default() {
         return Ok(Edge::Bitcast);
     }
-    let operation = Operation::relayout(have.clone().try_into()?, want.clone().try_into()?)?;
-    Ok(Edge::Relayout(operation.compile(&Target::webgpu())?.into()))
+    Ok(Edge::Relayout(operation.compile(target)?.into(), estimate))
 }

@@ -10,8 +10,7 @@ use stridec::{
     Target,
     gpu::Gpu,
     hlo::{Builder, Module, Opcode, SliceDimension},
-    program::{BufferId, Program, compile_module},
-    schedule::candidates,
+    program::{Program, compile_module},
 };
 
 /// The kernels that this example ran when it was last changed.
@@ -90,14 +89,10 @@ fn cheapest(target: &Target) -> Result<Program, Box<dyn Error>> {
     let mut best = None;
     for layout in ["2,1,0", "1,2,0", "2,0,1", "0,2,1", "1,0,2", "0,1,2"] {
         let program = compile_module(&graph(layout)?, target)?;
-        // The cost model estimates the cost of each word that a kernel writes.
-        let cost = |nest: &stridec::nest::CopyNest| {
-            candidates(nest.clone(), target)[0].cost() * nest.dst_bytes().div_ceil(4)
-        };
-        let cost: u64 = program.steps().iter().map(|step| cost(step.nest())).sum();
-        println!("{}: cost {cost}", program.results()[0].shape());
-        if best.as_ref().is_none_or(|&(least, _)| cost < least) {
-            best = Some((cost, program));
+        let microseconds = program.estimate(target)?.nanoseconds / 1e3;
+        println!("{}: {microseconds:.3} µs", program.results()[0].shape());
+        if best.as_ref().is_none_or(|&(least, _)| microseconds < least) {
+            best = Some((microseconds, program));
         }
     }
     Ok(best.ok_or("no layout")?.1)
@@ -176,16 +171,13 @@ fn parameters() -> [Vec<u8>; 2] {
 
 /// Returns the offset of each parameter, result and scratch buffer in the pool, and its size.
 fn places(program: &Program, alignment: u32) -> (Vec<u64>, u64) {
-    let parameters = (0..program.parameters().len()).map(BufferId::Parameter);
-    let results = (0..program.results().len()).map(BufferId::Result);
-    let scratch = (0..program.scratch().len()).map(BufferId::Scratch);
     let mut end = 0;
     let place = |buffer| {
         let place = end;
         end = (end + program.binding_bytes(buffer)).next_multiple_of(alignment.into());
         place
     };
-    let places = parameters.chain(results).chain(scratch).map(place).collect();
+    let places = program.buffers().map(place).collect();
     (places, end.next_multiple_of(4))
 }
 

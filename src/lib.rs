@@ -193,7 +193,7 @@ pub mod xla;
 pub use error::Error;
 pub use error_kind::ErrorKind;
 pub use request::{Operation, Tensor};
-pub use schedule::Target;
+pub use schedule::{Estimate, Target};
 pub use wgsl::Kernel;
 
 // For cargo-mutants, which builds once for every change: the tests of `tests/it` in one program

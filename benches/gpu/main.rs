@@ -6,7 +6,7 @@
 //!     [--cases eight|ttc24|ttc200|widths|everyday|programs|conversions|rows|warm|record]
 //!     [--only TEXT] [--repetitions 15] [--back-to-back 1] [--json FILE]
 //! cargo bench --bench relayout -- --cases sweep [--seed 1] [--count 180] [--rows 30] …
-//! cargo bench --bench relayout -- --cases model [--target FILE.json] …
+//! cargo bench --bench relayout -- --cases model|estimate [--target FILE.json] …
 //! cargo bench --bench relayout -- --cases by-hand [--kernels FOLDER] …
 //! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] …
 //! ```
@@ -24,6 +24,7 @@ mod cases;
 #[path = "../support/conversions.rs"]
 mod conversion_cases;
 mod conversions;
+mod estimate;
 #[path = "../support/everyday.rs"]
 mod everyday;
 #[path = "../../cli/src/measure.rs"]
@@ -66,12 +67,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "run-time checks: off for proved kernels; destination zeroed once by wgpu, before the first dispatch"
     );
-    if options.cases == "model" {
-        let target = match &options.target {
-            Some(file) => Target::from_json(&fs::read_to_string(file)?)?,
-            None => gpu.limits().target(gpu.name()),
-        };
-        return model::measure(&gpu, &target, &options, &mut json);
+    if ["model", "estimate"].contains(&options.cases.as_str()) {
+        let target = options.target(&gpu)?;
+        let measure = if options.cases == "model" { model::measure } else { estimate::measure };
+        return measure(&gpu, &target, &options, &mut json);
     }
     if options.cases == "warm" {
         return warm::measure(&gpu, options.repetitions, &mut json);
@@ -120,7 +119,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         other => {
             return Err(format!(
-                "--cases {other}: accepted are eight, ttc24, ttc200, widths, everyday, sweep, programs, conversions, rows, model, by-hand, warm, record and scale"
+                "--cases {other}: accepted are eight, ttc24, ttc200, widths, everyday, sweep, programs, conversions, rows, model, estimate, by-hand, warm, record and scale"
             )
             .into());
         }
@@ -169,7 +168,7 @@ fn write_json(
 /// The flags of the command line.
 struct Options {
     cases: String,
-    /// The file of a target that `--cases model` uses in place of the preset.
+    /// The file of a target that `--cases model` and `--cases estimate` use in place of the preset.
     target: Option<String>,
     /// The folder with the kernels of `--cases by-hand`.
     kernels: Option<String>,
@@ -191,6 +190,14 @@ struct Options {
 }
 
 impl Options {
+    /// Returns the target of `--target`, or else that of the device.
+    fn target(&self, gpu: &Gpu) -> Result<Target, Box<dyn Error>> {
+        Ok(match &self.target {
+            Some(file) => Target::from_json(&fs::read_to_string(file)?)?,
+            None => gpu.limits().target(gpu.name()),
+        })
+    }
+
     fn read() -> Result<Self, Box<dyn Error>> {
         let mut options = Self {
             cases: "eight".into(),

@@ -66,6 +66,10 @@ mod device {
     const TIME: Duration = Duration::from_secs(25);
     /// The number of timed runs of each kernel. Only the fastest run is used.
     const REPETITIONS: usize = 9;
+    /// The size of the copy that measures the time of a dispatch, in bytes, and the number of these
+    /// copies in a submission.
+    const SMALL_BYTES: usize = 1 << 10;
+    const SMALL_KERNELS: u32 = 200;
     /// The minimum number of cases to which a model is fitted.
     const LEAST_CASES: usize = 8;
 
@@ -132,9 +136,17 @@ mod device {
         let found =
             fit(&trials.iter().collect::<Vec<_>>(), &target, size.lanes).ok_or_else(too_few)?;
         target.model = found.model;
+        target.model.dispatch_nanoseconds = dispatch_nanoseconds(&gpu, &target)?;
+        target.model.operations_per_microsecond =
+            operations_per_microsecond(&trials, &target, found.dispatch).ok_or_else(too_few)?;
         target.measured_on = origin(&gpu, is_cpu);
         let mut report = format!("{}\n", printable(&target.measured_on));
         let _ = describe(&mut report, &trials, &found, start.elapsed());
+        let _ = writeln!(
+            report,
+            "a dispatch between others: {:.1} µs",
+            f64::from(target.model.dispatch_nanoseconds) / 1e3
+        );
         let _ = writeln!(report, "with the preset's numbers: {before}");
         let _ = writeln!(report, "with these: {}", Agreement::of(&trials, &target));
         for trial in trials.iter().filter(|trial| trial.regret(&target) > 1.1) {
@@ -145,6 +157,52 @@ mod device {
         }
         let _ = writeln!(report, "each half by the numbers of the other: {unseen}");
         Ok((report, target))
+    }
+
+    /// Measures the time that a dispatch takes in addition to its work, in nanoseconds: the time
+    /// of a kernel that copies a few bytes, if it follows others in a submission.
+    fn dispatch_nanoseconds(gpu: &Gpu, target: &Target) -> Result<u32, Failure> {
+        let bytes = vec![0; SMALL_BYTES];
+        let flat = || Tensor::dense(ElementType::U8, [bytes.len() as u64]);
+        let kernel = Operation::relayout(flat()?, flat()?)?.compile(target)?;
+        let source = gpu.upload(&bytes).map_err(Error::from)?;
+        let destination = gpu.upload(&bytes).map_err(Error::from)?;
+        let mut least = [Duration::MAX; 2];
+        for _ in 0..=REPETITIONS {
+            for (least, times) in least.iter_mut().zip([1, 1 + SMALL_KERNELS]) {
+                let start = Instant::now();
+                gpu.dispatch_repeated(&kernel, &source, &destination, times)
+                    .map_err(Error::from)?;
+                *least = start.elapsed().min(*least);
+            }
+        }
+        let [one, many] = least;
+        let nanoseconds = many.saturating_sub(one).as_nanos() / u128::from(SMALL_KERNELS);
+        Ok(u32::try_from(nanoseconds).unwrap_or(u32::MAX))
+    }
+
+    /// Returns the rate at which the device completes the operations of the kernels that `target`
+    /// would choose: the geometric mean over the trials. `fixed` is the part of a measured time
+    /// that does not depend on the kernel, in nanoseconds. Returns `None` without trials.
+    fn operations_per_microsecond(trials: &[Trial], target: &Target, fixed: f64) -> Option<u32> {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for trial in trials {
+            let [chosen, _] = trial.chosen_and_best(target)?;
+            let whole = trial.times[chosen] * trial.words;
+            // Noise may make the fixed part too large.
+            let work = (whole - fixed).max(whole / 2.0);
+            #[expect(clippy::cast_precision_loss, reason = "costs of a word are small")]
+            let operations = trial.candidates[chosen].cost_by(target) as f64 / 100.0 * trial.words;
+            sum += (operations / work * 1000.0).ln();
+            count += 1.0;
+        }
+        if count == 0.0 {
+            return None;
+        }
+        let mean: f64 = sum / count;
+        let rate = mean.exp().round().clamp(1.0, f64::from(u32::MAX));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        Some(rate as u32)
     }
 
     /// Adds a description of the fit to the report: the number of measured kernels, the fitted
@@ -166,7 +224,7 @@ mod device {
         for (name, cost) in fit.model.costs() {
             writeln!(text, "  {name:8}{:10.3} operations", f64::from(cost) / 1000.0)?;
         }
-        writeln!(text, "a dispatch: {:.1} µs", fit.dispatch / 1e3)?;
+        writeln!(text, "a dispatch: {:.1} µs, with its submission", fit.dispatch / 1e3)?;
         writeln!(text, "times differ from the fit by {:.0}%", fit.error * 100.0)
     }
 

@@ -9,6 +9,8 @@ use std::fmt;
 pub use request::RequestError;
 pub use saved::SavedError;
 
+#[cfg(feature = "gpu")]
+use crate::program::BufferId;
 use crate::{
     error_kind::ErrorKind,
     hlo::{HloError, InstructionError},
@@ -183,6 +185,13 @@ impl Error {
                 Some(field.unwrap_or_default().below(outer))
             }
             Self::Hlo(error) => error.field(),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(error) => Some(match error.program_buffer()? {
+                BufferId::Parameter(number) => FieldPath::new("parameters").index(number),
+                BufferId::Constant(number) => FieldPath::new("constants").index(number),
+                BufferId::Scratch(number) => FieldPath::new("scratch").index(number),
+                BufferId::Result(number) => FieldPath::new("results").index(number),
+            }),
             _ => self.leading_field(),
         }
     }

@@ -1,6 +1,8 @@
 //! Checks kernels and buffers against each other and against the device's limits. wgpu panics at
 //! some of these mistakes. These checks find them first, and return errors that name the buffer.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use super::{AdapterLimits, GpuError};
@@ -198,21 +200,22 @@ pub(super) fn apart(
     if !read_write_sources {
         return Err(GpuError::SameBuffer { source_offset, destination_offset });
     }
-    disjoint((source, source_bytes), (destination, destination_bytes))
+    match overlap((destination, destination_bytes), (source, source_bytes)) {
+        Some([written, other]) => Err(GpuError::Overlap { written, other }),
+        None => Ok(()),
+    }
 }
 
-/// Returns an error if two ranges overlap. `one` is the range that the kernel writes.
-pub(super) fn disjoint(
+/// Returns the bytes of two ranges if they overlap, and `None` if they do not. Each range has the
+/// number of bytes that is given with it.
+pub(super) fn overlap(
     (one, one_bytes): (&wgpu::BufferBinding<'_>, u64),
     (other, other_bytes): (&wgpu::BufferBinding<'_>, u64),
-) -> Result<(), GpuError> {
+) -> Option<[Range<u64>; 2]> {
     let [one_end, other_end] =
         [(one, one_bytes), (other, other_bytes)].map(|(of, bytes)| of.offset.saturating_add(bytes));
-    if one.buffer == other.buffer && one.offset < other_end && other.offset < one_end {
-        let (written, other) = (one.offset..one_end, other.offset..other_end);
-        return Err(GpuError::Overlap { written, other });
-    }
-    Ok(())
+    (one.buffer == other.buffer && one.offset < other_end && other.offset < one_end)
+        .then_some([one.offset..one_end, other.offset..other_end])
 }
 
 /// Checks the buffer of a result that takes over the buffer of a parameter. `is_same` returns true

@@ -79,7 +79,10 @@ impl Gpu {
         let sizes = check::kernel(kernel, &self.limits)?;
         let (given, expected) = (buffers.len(), kernel.bindings.len());
         let (Some((destination, sources)), true) = (buffers.split_last(), given == expected) else {
-            let roles = "the sources and the destination";
+            let roles = match expected - 1 {
+                1 => "a source and a destination".to_owned(),
+                sources => format!("{sources} sources and a destination"),
+            };
             return Err(GpuError::RangeCount { given, expected, roles });
         };
         for (range, (operand, needed)) in buffers.iter().zip(sizes.operands()) {

@@ -5,7 +5,7 @@ use super::recording::{Recorder, Recording};
 use super::scope::scoped;
 use super::{Gpu, GpuError};
 use crate::{
-    nest::Operand,
+    nest::{Count, Operand},
     program::{BufferId, Program},
     trace::span,
 };
@@ -29,8 +29,8 @@ impl Gpu {
     ///
     /// # Errors
     /// Returns [`GpuError::RangeCount`] if there are too few or too many ranges,
-    /// [`GpuError::ProgramBuffer`] if a range is not suitable, and the errors of
-    /// [`encode`](Self::encode). After an error, nothing has been recorded.
+    /// [`GpuError::ProgramBuffer`] or [`GpuError::ProgramOverlap`] if a range is not suitable, and
+    /// the errors of [`encode`](Self::encode). After an error, nothing has been recorded.
     ///
     /// # Panics
     /// Panics if the program was only lowered. [`compile_module`](crate::program::compile_module)
@@ -63,11 +63,17 @@ impl Gpu {
     ) -> Result<Recording, GpuError> {
         span!("run");
         let kernels = program.kernels();
-        assert_eq!(kernels.len(), program.steps().len(), "a program with kernels");
+        program.assert_compiled();
         let (parameters, results) = (program.parameters().len(), program.results().len());
-        let (given, expected) = (buffers.len(), parameters + results + program.scratch().len());
+        let scratch = program.scratch().len();
+        let (given, expected) = (buffers.len(), parameters + results + scratch);
         if given != expected {
-            let roles = "the parameters, the results and the scratch buffers";
+            let roles = format!(
+                "{}, {} and {}",
+                Count(parameters as u64, "parameter"),
+                Count(results as u64, "result"),
+                Count(scratch as u64, "scratch buffer")
+            );
             return Err(GpuError::RangeCount { given, expected, roles });
         }
         self.check_ranges(program, buffers)?;
@@ -101,14 +107,10 @@ impl Gpu {
         program: &Program,
         buffers: &[wgpu::BufferBinding<'_>],
     ) -> Result<(), GpuError> {
-        let ids = (0..program.parameters().len())
-            .map(BufferId::Parameter)
-            .chain((0..program.results().len()).map(BufferId::Result))
-            .chain((0..program.scratch().len()).map(BufferId::Scratch));
         let is_taken =
             |id| program.aliases().iter().any(|alias| id == BufferId::Parameter(alias.parameter));
         let mut used = Vec::with_capacity(buffers.len());
-        for (id, range) in ids.zip(buffers) {
+        for (id, range) in program.buffers().zip(buffers) {
             let needed = program.binding_bytes(id);
             if let BufferId::Result(number) = id {
                 let is_same = |parameter: usize| {
@@ -128,11 +130,16 @@ impl Gpu {
                 _ => (Operand::Destination, true),
             };
             check::range(operand, range, needed, &self.limits).map_err(of)?;
-            let others = used.iter().filter(|other: &&(_, _, bool)| written || other.2);
-            for &(other, other_needed, _) in others {
-                check::disjoint((range, needed), (other, other_needed)).map_err(of)?;
+            let others = used.iter().filter(|other: &&(_, _, _, bool)| written || other.3);
+            for &(other_id, other, other_needed, _) in others {
+                if let Some([range, other_range]) =
+                    check::overlap((range, needed), (other, other_needed))
+                {
+                    let (buffer, other) = (id, other_id);
+                    return Err(GpuError::ProgramOverlap { buffer, range, other, other_range });
+                }
             }
-            used.push((range, needed, written));
+            used.push((id, range, needed, written));
         }
         Ok(())
     }

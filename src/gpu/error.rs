@@ -56,8 +56,8 @@ pub enum GpuError {
         given: usize,
         /// The number of buffers that the kernel or the program binds.
         expected: usize,
-        /// The meaning of the buffers, in order.
-        roles: &'static str,
+        /// The meaning of the buffers, in order, with the number of each.
+        roles: String,
     },
     /// The number of buffers differs from the number of parameters and results of the program.
     #[error(
@@ -133,6 +133,21 @@ pub enum GpuError {
         written: Range<u64>,
         /// The other range, in bytes.
         other: Range<u64>,
+    },
+    /// Two ranges that were given for a program overlap, and the program writes one of them.
+    #[error(
+        "{buffer}: expected a range without a byte in common with {other}, because one of them is written, got bytes {} to {}, and {} to {} of the same buffer for {other}",
+        range.start, range.end, other_range.start, other_range.end
+    )]
+    ProgramOverlap {
+        /// The later of the two buffers of the program.
+        buffer: BufferId,
+        /// The bytes that the program needs of its range.
+        range: Range<u64>,
+        /// The earlier of the two buffers of the program.
+        other: BufferId,
+        /// The bytes that the program needs of the other range.
+        other_range: Range<u64>,
     },
     /// A result takes over the buffer of a parameter, but the caller passed another buffer for it.
     #[error(
@@ -231,6 +246,7 @@ impl GpuError {
             | Self::OffsetAlignment { .. }
             | Self::Usage { .. }
             | Self::Overlap { .. }
+            | Self::ProgramOverlap { .. }
             | Self::NotInPlace { .. }
             | Self::SameBuffer { .. } => ErrorKind::Invalid,
             Self::ProgramBuffer { error, .. } => error.kind(),
@@ -243,6 +259,19 @@ impl GpuError {
             | Self::Internal { .. }
             | Self::DeviceLost { .. }
             | Self::Timeout { .. } => ErrorKind::Failed,
+        }
+    }
+
+    /// Returns the parameter, result or scratch buffer of a program whose range was refused, or
+    /// `None` if the error is about something else.
+    #[must_use]
+    pub fn program_buffer(&self) -> Option<BufferId> {
+        match *self {
+            Self::ProgramBuffer { buffer, .. } | Self::ProgramOverlap { buffer, .. } => {
+                Some(buffer)
+            }
+            Self::NotInPlace { result, .. } => Some(BufferId::Result(result)),
+            _ => None,
         }
     }
 

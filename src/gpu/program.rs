@@ -90,7 +90,7 @@ impl Gpu {
         results: &[&Buffer],
     ) -> Result<(), GpuError> {
         let kernels = program.kernels();
-        assert_eq!(kernels.len(), program.steps().len(), "a program with kernels");
+        program.assert_compiled();
         let (given, expected) = (
             [parameters.len(), results.len()],
             [program.parameters().len(), program.results().len()],

@@ -50,6 +50,19 @@ impl Bounds {
         Self::of_box(nest, nest.extents.iter().map(|&extent| (0, signed(extent) - 1)))
     }
 
+    /// Returns the bounds over the positions to which a case may apply; `None` if there are none.
+    pub(super) fn of_case(nest: &CopyNest, case: &Case) -> Option<Self> {
+        let mut bounds = Self::of_walk(nest);
+        // The guards are applied twice, because an axis that one guard narrows can let an earlier
+        // guard narrow another axis.
+        for _ in 0..2 {
+            for guard in &case.when {
+                bounds.assume(&nest.quotients, &guard.of, 0, signed(guard.extent) - 1)?;
+            }
+        }
+        Some(bounds)
+    }
+
     /// Returns the bounds over a part of the nest's loops. `axes` has the range of steps along each
     /// axis, outermost first.
     pub(crate) fn of_box(nest: &CopyNest, axes: impl IntoIterator<Item = Interval>) -> Self {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Bounds, Case, CopyNest, Gaps, Value, numbers::signed};
+use super::{Bounds, CopyNest, Gaps, Value, numbers::signed};
 
 /// Returns a half-open range of steps for each axis, outermost first, such that all writes lie in
 /// these ranges. Returns `None` if nothing is written.
@@ -18,7 +18,7 @@ pub(crate) fn footprint(nest: &CopyNest) -> Option<SmallVec<[(i64, i64); 8]>> {
         return Some(nest.extents.iter().map(|&extent| (0, signed(extent))).collect());
     }
     let mut hull: Option<SmallVec<[(i64, i64); 8]>> = None;
-    for bounds in nest.cases.iter().filter_map(|case| of_case(nest, case)) {
+    for bounds in nest.cases.iter().filter_map(|case| Bounds::of_case(nest, case)) {
         let ranges = (0..nest.extents.len()).map(|axis| {
             let (low, high) = bounds.of_value(Value::Axis(axis));
             (low, high + 1)
@@ -32,17 +32,4 @@ pub(crate) fn footprint(nest: &CopyNest) -> Option<SmallVec<[(i64, i64); 8]>> {
         });
     }
     hull
-}
-
-/// Returns the bounds over the positions to which a case applies; `None` if there are none.
-fn of_case(nest: &CopyNest, case: &Case) -> Option<Bounds> {
-    let mut bounds = Bounds::of_walk(nest);
-    // The guards are applied twice, because an axis that one guard narrows can let an earlier guard
-    // narrow another axis.
-    for _ in 0..2 {
-        for guard in &case.when {
-            bounds.assume(&nest.quotients, &guard.of, 0, signed(guard.extent) - 1)?;
-        }
-    }
-    Some(bounds)
 }

@@ -67,6 +67,7 @@ mod saved;
 mod scattered;
 pub(crate) mod split;
 mod table;
+mod traffic;
 mod walk;
 pub(crate) mod widen;
 
@@ -100,6 +101,7 @@ pub(crate) use saved::{NestParts, SourceParts};
 pub(crate) use scattered::Scattered;
 pub(crate) use split::slabs;
 pub(crate) use table::{TableCopy, TableRead, table_entries};
+pub(crate) use traffic::Traffic;
 pub(crate) use widen::widen;
 
 use crate::{stride::StrideDescriptor, window::Window};

@@ -11,7 +11,7 @@ use crate::{
     hlo::Module,
     host,
     nest::CopyNest,
-    schedule::{Target, schedule},
+    schedule::{Estimate, Target, estimate, schedule},
     shape::Shape,
     stride::StrideDescriptor,
     wgsl::{self, Kernel},
@@ -268,6 +268,30 @@ impl Program {
         self.steps.iter().map(compile).collect()
     }
 
+    /// Returns the estimated memory traffic and time of the program on `target`: the sum over its
+    /// steps. Nothing is compiled. A step is zero if it copies all bytes of a buffer to the same
+    /// places of another one, as for a result that is a bitcast of a parameter: a compiler passes on
+    /// the buffer instead of running the kernel. So is a result that takes over a parameter without
+    /// a change.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the target's limits are too low.
+    pub fn estimate(&self, target: &Target) -> Result<Estimate, ProgramError> {
+        let most = target.max_sources();
+        let packed;
+        let program = if self.steps.iter().any(|step| step.sources.len() > most) {
+            packed = self.clone().within_bindings(most)?;
+            &packed
+        } else {
+            self
+        };
+        let estimate = |step: &ProgramStep| {
+            estimate(&step.nest, target).map_err(|error| program.refused(step, error))
+        };
+        program.steps.iter().map(estimate).sum()
+    }
+
     /// Returns the steps that compute result `result`, as indices into [`steps`](Self::steps) in
     /// ascending order: the step that writes the result, and all steps that write scratch buffers
     /// on which the result depends. A caller that needs only one result can run these steps alone.
@@ -315,7 +339,7 @@ impl Program {
     /// Panics if the program was only lowered.
     #[must_use]
     pub fn binding_bytes(&self, value: BufferId) -> u64 {
-        assert_eq!(self.kernels.len(), self.steps.len(), "a program with kernels");
+        self.assert_compiled();
         let home = self.home(value);
         let bound = self.steps.iter().zip(&self.kernels).flat_map(|(step, kernel)| {
             let values = step.sources.iter().chain([&step.destination]);
@@ -330,6 +354,23 @@ impl Program {
             _ => self.bytes_of(home).next_multiple_of(4),
         };
         image.max(bound.unwrap_or(0))
+    }
+
+    /// Returns all buffers for which `Gpu::encode_program` takes a range, in its order: the
+    /// parameters, the results and the scratch buffers.
+    pub fn buffers(&self) -> impl Iterator<Item = BufferId> {
+        let parameters = (0..self.parameters.len()).map(BufferId::Parameter);
+        let results = (0..self.results.len()).map(BufferId::Result);
+        parameters.chain(results).chain((0..self.scratch.len()).map(BufferId::Scratch))
+    }
+
+    /// Panics if the program has no kernels, although it has steps.
+    pub(crate) fn assert_compiled(&self) {
+        assert!(
+            self.kernels.len() == self.steps.len(),
+            "the program was only lowered and has no kernels: compile it first, with \
+             `Program::compiled` or `compile_module`"
+        );
     }
 
     /// Returns the size to allocate for each scratch buffer, in bytes. A caller that runs the

@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     nest::{self, CopyNest, Gaps, NestError, Operand},
     notation::{NotationError, TensorForm},
-    schedule::{Schedule, Target, schedule},
+    schedule::{Estimate, Schedule, Target, estimate, schedule},
     shape::FieldPath,
     stride::StrideDescriptor,
     trace::span,
@@ -320,6 +320,24 @@ impl Operation {
     /// Returns an error if the limits of the target are too low.
     pub fn schedule(&self, target: &Target) -> Result<Schedule, Error> {
         Ok(schedule(self.nest.clone(), target)?)
+    }
+
+    /// Returns the estimated memory traffic and time of the operation on `target`. Nothing is
+    /// compiled. Both are zero for a bitcast: every element has the same place in both tensors, so
+    /// that one buffer serves for both. As in
+    /// [`reshape_is_bitcast`](crate::xla::shape_util::reshape_is_bitcast), the contents of padding
+    /// do not matter.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the limits of the target are too low.
+    pub fn estimate(&self, target: &Target) -> Result<Estimate, Error> {
+        let is_whole = self.window == Window::identity(self.source_descriptor().sizes());
+        let is_same = self.source == self.destination || self.nest.keeps_places();
+        if is_whole && is_same && self.table.is_none() && self.start_indices.is_none() {
+            return Ok(Estimate::default());
+        }
+        Ok(estimate(&self.nest, target)?)
     }
 
     /// Compiles the operation for `target`, and validates the kernel with naga.

@@ -126,8 +126,14 @@ impl TryFrom<&proto::Target> for Target {
             Ok(proto::target::Kind::Cpu) => target.kind = AdapterKind::Cpu,
             Err(_) => return Err(RequestError::AdapterKind { given: *kind }.into()),
         }
-        if let Some(proto::CostModel { lanes, access, word, line, byte, spill }) = *model {
+        if let Some(model) = *model {
+            let proto::CostModel { lanes, access, word, line, byte, spill, .. } = model;
             target.model.lanes = lanes;
+            replace(
+                &mut target.model.operations_per_microsecond,
+                model.operations_per_microsecond.as_ref(),
+            );
+            replace(&mut target.model.dispatch_nanoseconds, model.dispatch_nanoseconds.as_ref());
             let given = [access, word, line, byte, spill];
             target.model.costs_mut().into_iter().zip(given).for_each(|(to, from)| *to = from);
         }
@@ -166,6 +172,8 @@ impl From<&Target> for proto::Target {
                 line,
                 byte,
                 spill,
+                operations_per_microsecond: Some(target.model.operations_per_microsecond),
+                dispatch_nanoseconds: Some(target.model.dispatch_nanoseconds),
             }),
             measured_on: Some(target.measured_on.clone()),
             max_storage_buffers_per_shader_stage: Some(target.max_storage_buffers_per_shader_stage),

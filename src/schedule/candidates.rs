@@ -77,6 +77,18 @@ impl Body {
         }
     }
 
+    /// Returns the cost for each word of the destination by the cost model of `target`, in
+    /// hundredths of an operation.
+    pub(super) fn cost(&self, target: &Target) -> u64 {
+        match self {
+            Self::Block(block) => cost::of_block(block, target),
+            Self::Segments(segments) => cost::of_segments(segments, &target.model),
+            Self::Rows(WholeRows { nest, .. }) | Self::Nest(nest) => {
+                cost::of_gather(nest, &target.model)
+            }
+        }
+    }
+
     /// Returns the division for a gather or a scatter: into whole rows if [`WholeRows`] supports
     /// the nest, and otherwise into the words that the nest writes.
     fn gather(nest: Arc<CopyNest>, target: &Target) -> Self {
@@ -124,7 +136,8 @@ impl Candidate {
     }
 
     /// Returns the cost for each word of the destination, in hundredths of an operation. Only the
-    /// costs of candidates for the same nest can be compared.
+    /// costs of candidates for the same nest can be compared. [`Estimate`](super::Estimate)s of
+    /// different operations can be.
     #[must_use]
     pub fn cost(&self) -> u64 {
         self.cost
@@ -134,14 +147,7 @@ impl Candidate {
     /// have the same kind of adapter as the target of the candidate.
     #[must_use]
     pub fn cost_by(&self, target: &Target) -> u64 {
-        match &self.body {
-            Body::Block(block) => cost::of_block(block, target),
-            Body::Segments(segments) => cost::of_segments(segments, &target.model),
-            Body::Nest(_) if self.strategy == Strategy::Empty => 0,
-            Body::Rows(WholeRows { nest, .. }) | Body::Nest(nest) => {
-                cost::of_gather(nest, &target.model)
-            }
-        }
+        if self.strategy == Strategy::Empty { 0 } else { self.body.cost(target) }
     }
 }
 

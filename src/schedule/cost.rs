@@ -389,8 +389,15 @@ mod tests {
         assert_eq!(work(16, 1, 1 << 20).cost(&CostModel::of(AdapterKind::Gpu)), full);
         let half = (1000 + 2 * (1600 + 2 * 200 + 16 * 16 * 87) + 2 * 1600) * 2 / 4;
         assert_eq!(work(16, 1, 16).cost(&CostModel::of(AdapterKind::Gpu)), half);
-        let model =
-            CostModel { lanes: 8, access: 8000, word: 1000, line: 500, byte: 0, spill: 3000 };
+        let model = CostModel {
+            lanes: 8,
+            access: 8000,
+            word: 1000,
+            line: 500,
+            byte: 0,
+            spill: 3000,
+            ..CostModel::of(AdapterKind::Cpu)
+        };
         let spilled = (1000 + 2 * 6 * (800 + 4 * 100 + 50) + 2 * 800 + (24 - 16) * 300) / 24;
         assert_eq!(work(96, 6, 1 << 20).cost(&model), spilled);
     }

@@ -4,7 +4,7 @@
 //! which describes the adapter as data. The output is a [`Schedule`], from which
 //! [`wgsl`](crate::wgsl) writes the kernel. [`candidates()`] lists the possible divisions, a cost
 //! model estimates the time of each, and [`schedule()`] takes the cheapest that the target's limits
-//! allow.
+//! allow. [`estimate()`] gives its traffic and its time, which can be compared between operations.
 //!
 //! For example, a nest with loops of 12544 and 64 steps is a transpose. If an invocation copied a
 //! single element, neighbouring invocations would load or store at distant addresses. So each
@@ -31,6 +31,7 @@ pub(crate) mod block;
 pub(crate) mod candidates;
 mod cost;
 mod error;
+mod estimate;
 mod load;
 mod model;
 pub(crate) mod numbering;
@@ -49,6 +50,7 @@ mod word_runs;
 pub(crate) use block::{Block, BlockAxis, Run};
 pub use candidates::{Candidate, candidates};
 pub use error::ScheduleError;
+pub use estimate::{Estimate, estimate};
 pub(crate) use load::{run_words, runs, shifted_accesses};
 pub use model::CostModel;
 pub(crate) use numbering::BlockDigit;

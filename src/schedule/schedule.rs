@@ -69,6 +69,11 @@ impl Schedule {
         self.body.rows()
     }
 
+    /// Returns the cost for each word that the kernel writes, in hundredths of an operation.
+    pub(super) fn cost(&self, target: &Target) -> u64 {
+        if self.strategy == Strategy::Empty { 0 } else { self.body.cost(target) }
+    }
+
     /// Returns the reason for this strategy, for readers of the kernel.
     #[must_use]
     pub fn reason(&self) -> &'static str {

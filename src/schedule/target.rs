@@ -107,7 +107,17 @@ impl Target {
         Self {
             name: "swiftshader".into(),
             max_storage_buffer_binding_size: 1 << 30,
-            model: CostModel { lanes: 4, access: 2129, word: 5461, line: 0, byte: 0, spill: 0 },
+            model: CostModel {
+                lanes: 4,
+                access: 2129,
+                word: 5461,
+                line: 0,
+                byte: 0,
+                spill: 0,
+                // The rates are those of the everyday cases on an Intel Xeon with 2 threads.
+                operations_per_microsecond: 2000,
+                dispatch_nanoseconds: 10_000,
+            },
             measured_on: "SwiftShader of Chromium 156 (Subzero), AMD EPYC of family 26, threads: 2, 2026-11-22".into(),
             ..Self::webgpu_cpu()
         }

@@ -1,7 +1,7 @@
 //! [`Target`] as JSON: the format of the file that `stridec calibrate` writes and `--target @FILE`
 //! reads.
 //!
-//! Every field must be known and in range, and all fields except two must be present. Otherwise an
+//! Every field must be known and in range, and all fields except four must be present. Otherwise an
 //! error names the field.
 
 use std::fmt;
@@ -53,9 +53,9 @@ impl TargetError {
 
 impl Target {
     /// Reads the output of [`to_json`](Self::to_json): an object with exactly the fields of this
-    /// example. Two fields may be missing, as in older files:
-    /// `max_storage_buffers_per_shader_stage`, which is then 8, and `read_write_sources`, which is
-    /// then false.
+    /// example. Four fields may be missing, as in older files:
+    /// `max_storage_buffers_per_shader_stage`, which is then 8, `read_write_sources`, which is then
+    /// false, and the last two of the model, which are then those of [`CostModel::of`].
     ///
     /// ```
     /// use stridec::Target;
@@ -67,15 +67,19 @@ impl Target {
     ///     "max_compute_invocations_per_workgroup": 256,
     ///     "max_storage_buffers_per_shader_stage": 8,
     ///     "read_write_sources": false,
-    ///     "model": { "lanes": 32, "access": 16, "word": 0, "line": 2, "byte": 0.87, "spill": 18 },
+    ///     "model": {
+    ///         "lanes": 32, "access": 16, "word": 0, "line": 2, "byte": 0.87, "spill": 18,
+    ///         "operations_per_microsecond": 66000000, "dispatch_nanoseconds": 5000
+    ///     },
     ///     "measured_on": "by hand, 2026-11-22"
     /// }"#)?;
     /// assert_eq!(target.model.byte, 870);
     /// # Ok::<(), stridec::schedule::TargetError>(())
     /// ```
     ///
-    /// `kind` is `gpu` or `cpu`. `lanes` is a count from 1 to 128. The other numbers of the model
-    /// are costs in operations, from 0 to 1000, with at most three decimals.
+    /// `kind` is `gpu` or `cpu`. `lanes` is a count from 1 to 128, and the last two numbers of the
+    /// model are whole numbers. The others are costs in operations, from 0 to 1000, with at most
+    /// three decimals.
     ///
     /// # Errors
     ///
@@ -114,6 +118,7 @@ impl Target {
             model: CostModel::of(AdapterKind::Gpu),
             measured_on: fields.text("measured_on", 0)?,
         };
+        target.model = CostModel::of(target.kind);
         let mut model = ObjectFields::of(fields.take("model", "an object")?, "model")?;
         fields.finish()?;
         target.model.lanes = model.count("lanes", CostModel::MAX_LANES)?;
@@ -121,6 +126,10 @@ impl Target {
         for (cost, name) in target.model.costs_mut().into_iter().zip(names) {
             *cost = model.operations(name)?;
         }
+        let CostModel { operations_per_microsecond: rate, dispatch_nanoseconds: dispatch, .. } =
+            &mut target.model;
+        *rate = model.count_or("operations_per_microsecond", u32::MAX, *rate)?;
+        *dispatch = model.number_or("dispatch_nanoseconds", *dispatch)?;
         model.finish()?;
         Ok(target)
     }
@@ -135,6 +144,11 @@ impl Target {
         let mut model = serde_json::Map::from_iter([("lanes".to_owned(), json!(self.model.lanes))]);
         let costs = self.model.costs().into_iter();
         model.extend(costs.map(|(name, cost)| (name.to_owned(), operations(cost))));
+        let rates = [
+            ("operations_per_microsecond", self.model.operations_per_microsecond),
+            ("dispatch_nanoseconds", self.model.dispatch_nanoseconds),
+        ];
+        model.extend(rates.map(|(name, rate)| (name.to_owned(), json!(rate))));
         let value = json!({
             "name": self.name,
             "kind": self.kind.name(),
@@ -250,6 +264,15 @@ impl ObjectFields {
         missing: u32,
     ) -> Result<u32, TargetError> {
         if self.has(name) { self.count(name, most) } else { Ok(missing) }
+    }
+
+    /// Reads a whole number of 32 bits, or returns `missing` if there is no such field.
+    fn number_or(&mut self, name: &'static str, missing: u32) -> Result<u32, TargetError> {
+        if !self.has(name) {
+            return Ok(missing);
+        }
+        let number = self.whole(name, 0, u32::MAX.into())?;
+        Ok(u32::try_from(number).unwrap_or(u32::MAX))
     }
 
     /// Reads `true` or `false`, or returns `missing` if there is no such field.
@@ -442,6 +465,16 @@ mod tests {
             ),
             ("\"byte\": 0.87", "\"byte\": 1e300", "got 1e300"),
             (
+                "\"operations_per_microsecond\": 66000000",
+                "\"operations_per_microsecond\": 0",
+                "target.model.operations_per_microsecond: expected a whole number from 1 to 4294967295, got 0",
+            ),
+            (
+                "\"dispatch_nanoseconds\": 5000",
+                "\"dispatch_nanoseconds\": 0.5",
+                "target.model.dispatch_nanoseconds: expected a whole number from 0 to 4294967295, got 0.5",
+            ),
+            (
                 "\"byte\": 0.87",
                 "\"byte\": \"NaN\"",
                 "target.model.byte: expected a number from 0 to 1000 with at most three decimals, got \"NaN\"",
@@ -460,7 +493,7 @@ mod tests {
             (
                 "\"byte\": 0.87",
                 "\"byte\": 0.87, \"heat\": [1]",
-                "target.model.heat: expected no field but lanes, access, word, line, byte, spill, got a list",
+                "target.model.heat: expected no field but lanes, access, word, line, byte, spill, operations_per_microsecond, dispatch_nanoseconds, got a list",
             ),
             (
                 "\"kind\": \"gpu\"",
@@ -497,16 +530,18 @@ mod tests {
         }
     }
 
-    /// Checks that a file without these two fields, which older versions wrote, means WebGPU's
-    /// default limit.
+    /// Checks that a file without these four fields, which older versions wrote, means WebGPU's
+    /// default limit and the default rates of its kind.
     #[test]
-    fn older_targets_lack_two_fields() {
+    fn older_targets_lack_four_fields() {
         let mut target = Target::webgpu_cpu();
         let json = target.to_json();
-        let kept = |line: &&str| !line.contains("max_storage_buffers") && !line.contains("read_wr");
+        let lacks = ["max_storage_buffers", "read_wr", "operations_per", "dispatch_nano"];
+        let kept = |line: &&str| !lacks.iter().any(|name| line.contains(name));
         let older: Vec<&str> = json.lines().filter(kept).collect();
-        assert_eq!(older.len() + 2, json.lines().count());
-        assert_eq!(Target::from_json(&older.join("\n")), Ok(target.clone()));
+        assert_eq!(older.len() + 4, json.lines().count());
+        let older = older.join("\n").replace("\"spill\": 0,", "\"spill\": 0");
+        assert_eq!(Target::from_json(&older), Ok(target.clone()));
         (target.max_storage_buffers_per_shader_stage, target.read_write_sources) = (4, true);
         assert_eq!(Target::from_json(&target.to_json()), Ok(target));
     }

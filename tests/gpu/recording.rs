@@ -196,6 +196,8 @@ fn ranges_that_a_program_cannot_use_are_refused() {
     };
     let missing = refused(&program, &|ranges| ranges.truncate(4));
     assert!(matches!(missing, GpuError::RangeCount { given: 4, expected: 5, .. }), "{missing}");
+    let text = "expected 5 buffers, 2 parameters, 3 results and 0 scratch buffers, got 4";
+    assert_eq!(missing.to_string(), text);
     // A result that overlaps a parameter, one that overlaps another result, one that is too small,
     // and one at an odd offset.
     for (number, change) in [
@@ -205,8 +207,9 @@ fn ranges_that_a_program_cannot_use_are_refused() {
         (1, |ranges| ranges[3].offset += 2),
     ] {
         let error = refused(&program, &|ranges| change(ranges));
-        let GpuError::ProgramBuffer { buffer, .. } = error else { panic!("{error}") };
-        assert_eq!(buffer, BufferId::Result(number));
+        assert_eq!(error.program_buffer(), Some(BufferId::Result(number)), "{error}");
+        let field = stridec::Error::from(error).field().unwrap();
+        assert_eq!(field.to_string(), format!("results[{number}]"));
     }
     let read_only = compile_module(&module, &gpu.limits().target("read-only")).unwrap();
     let error = refused(&read_only, &|_| ());

@@ -15,6 +15,7 @@ mod checker;
 mod conversions;
 mod documents;
 mod embedding;
+mod estimates;
 #[cfg(feature = "explain")]
 mod explain;
 mod extremes;
