@@ -5,8 +5,9 @@ use super::recording::{Recorder, Recording};
 use super::scope::scoped;
 use super::{Gpu, GpuError};
 use crate::{
-    nest::{Count, Operand},
+    nest::Operand,
     program::{BufferId, Program},
+    shape::Count,
     trace::span,
 };
 
