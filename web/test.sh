@@ -25,8 +25,8 @@ root=$(cd .. && pwd)
 for module in "$folder"/{site,package}/*.wasm; do
     ! grep --quiet --fixed-strings "$root" "$module" || { echo "$module contains the path $root" >&2; exit 1; }
 done
-# The size of what a server that compresses sends for the page: at first, and for a translation. The
-# scripts with modules are only for pages that are opened from a file.
+# The bytes that a compressing server sends for the page, at first and for a translation. Scripts
+# with modules are only for pages that are opened from a file.
 first=0
 for file in "$folder"/site/*; do
     case $file in

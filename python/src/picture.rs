@@ -147,6 +147,6 @@ fn with_path(error: &std::io::Error, path: &Bound<'_, PyAny>) -> PyErr {
         return PyOSError::new_err(format!("{}: {text}", shown(path)));
     };
     let reason = text.split(" (os error").next().unwrap_or_default().to_owned();
-    // Python reads the last argument on Windows, where it computes `errno` from it.
+    // On Windows, Python computes `errno` from the last argument.
     PyOSError::new_err((number, reason, path.clone().unbind(), number))
 }

@@ -410,7 +410,7 @@ impl Program {
 
     #[classmethod]
     #[pyo3(name = "_restored")]
-    #[allow(clippy::type_complexity)] // the arguments are those that `__reduce__` returns
+    #[allow(clippy::type_complexity)] // the arguments are the tuple of `__reduce__`
     fn restored(
         _class: &Bound<'_, PyType>,
         py: Python<'_>,

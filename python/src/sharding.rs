@@ -25,7 +25,7 @@ use crate::{
 
 /// The maximum number of ranges in all parts of a sharding that Python lists or gives.
 pub(crate) const MOST_RANGES: u64 = 1 << 22;
-/// The maximum number of objects that are asked for their `sharding` in turn.
+/// The maximum number of objects that are followed through their `sharding` attributes.
 const MOST_NESTED: usize = 8;
 
 /// The parts of an array that lie on devices.
@@ -221,7 +221,7 @@ impl Sharding {
     /// Returns an error if a program of `devices` devices cannot have the sharding.
     pub(crate) fn check_count(&self, devices: Option<u64>, argument: &str) -> PyResult<()> {
         let (Some(devices), Some(own)) = (devices, self.end()?) else { return Ok(()) };
-        // The numbers of other devices may lie between and after those of the parts.
+        // Devices without a part may have numbers between and after the numbers of the parts.
         let is_open = self.ids.is_some() || matches!(self.form, Form::Parts(_));
         let expected = match is_open {
             true if own > devices => {

@@ -173,7 +173,7 @@ def test_shardings_on_some_of_the_devices():
     other = pickle.loads(pickle.dumps(sharding))
     assert other == sharding and hash(other) == hash(sharding) and "on devices 5,9" in str(sharding)
     assert sharding != stridec.Sharding(Named(Mesh([5, 8], ("x",)), "x"))
-    # A sharding that does not give the devices is on those of the other side.
+    # A sharding without devices uses the devices of the other side.
     plan = stridec.reshard("f32[4]", sharding, "{replicated}")
     assert [(it.source, it.destination, it.nbytes) for it in plan.transfers] == [(5, 9, 8), (9, 5, 8)]
     assert pickle.loads(pickle.dumps(plan)).total_bytes == 16

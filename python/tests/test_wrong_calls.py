@@ -15,7 +15,7 @@ REPORT = stridec.memory("f32[1024,3]{1,0:T(8,128)}")
 DIFFERENCE = stridec.diff(IDENTITY, IDENTITY.replace("f32", "f16"))
 PLAN = stridec.reshard("f32[4,4]", ROWS, COLUMNS)
 
-# In a message, " ... " stands for any text. The message of a wrong type may be PyO3's own.
+# In a message, " ... " matches any text. The message of a wrong type may be PyO3's own.
 CALLS = [
     (lambda: stridec.relayout(3, "{0}"), stridec.InvalidInput, 'array: expected an array: `__array_interface__`, DLPack or the buffer protocol, got int'),
     (lambda: stridec.relayout(None, "C"), stridec.InvalidInput, 'array: expected an array: `__array_interface__`, DLPack or the buffer protocol, got NoneType'),

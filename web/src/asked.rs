@@ -146,7 +146,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Returns what was expected in place of `part` of a list of numbers.
+/// Returns the expectation that `part` of a list of numbers does not meet.
 fn expected(field: Field, part: &str) -> String {
     match part.parse::<i128>() {
         Ok(number) if number < 0 => {

@@ -251,7 +251,7 @@ const steps = {
     await page.click(".tabs [value=wgsl]");
     await page.waitForFunction(() => !document.getElementById("wgsl").hidden);
     assert.deepEqual(await seen(), first);
-    // A marked line stays where it is.
+    // A line does not move when it is marked.
     const starts = () => page.$$eval("#wgsl .line", (lines) => lines.map((line) => { const range = document.createRange(); range.selectNodeContents(line); return range.getBoundingClientRect().left; }));
     const before = await starts();
     await page.$$eval(".stride", (strides) => strides.forEach((stride) => stride.dispatchEvent(new Event("pointerenter"))));
@@ -342,7 +342,7 @@ const steps = {
       layouts.push(from);
       const offset = offsetByTiles(from, element.match(/\d+/g).map(Number));
       for (const hidden of ["#answer", "#question"]) assert(await page.$eval(hidden, (part) => part.hidden), "the picture shows the answer");
-      // An answer that is not digits alone is wrong, and reveals nothing.
+      // Only digits are an answer. Other text is wrong and reveals nothing.
       for (const slip of [`${offset}.`, `0x${offset.toString(16)}`, `${offset}e0`, `+${offset}`, `-${offset}`, "", "a lot"]) {
         await page.$eval("#predicted", (input) => input.select());
         await page.keyboard.press("Backspace");
@@ -395,7 +395,7 @@ const steps = {
       await page.waitForFunction((layout) => document.getElementById("field-from").value === layout, {}, layout);
       assert.match(await text(page, "#guide h2"), /^8 of 11/);
     }
-    // Step 2 asks about an element whose place differs from that in step 1.
+    // Step 2 asks about an element with another place than in step 1.
     const [first, second] = await page.evaluate(() => GUIDE.map(({ layout, ask: [, , index] }) => [layout, index]));
     assert.notEqual(offsetByTiles(first[0], second[1]), offsetByTiles(second[0], second[1]));
     for (const [at, selector] of ["#run", "#wgsl"].entries()) {
@@ -496,7 +496,7 @@ const steps = {
     await (await page.$("#file")).uploadFile("module.pb");
     await page.waitForFunction(() => document.getElementById("field-module").value.startsWith("HloModule"));
     await page.waitForFunction(() => document.getElementById("fault-module").textContent === "");
-    // The same file is dragged onto a page of another kind.
+    // The file is also dragged onto a page of another kind.
     await go(page, "#layout");
     await page.evaluate((base64) => {
       const dragged = new DataTransfer();
