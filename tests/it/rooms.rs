@@ -37,7 +37,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "accessor",
         &["hlo", "nest", "notation", "program", "schedule", "stride", "wgsl", "backend", "window"],
     ),
-    ("gpu", &["nest", "schedule", "wgsl", "program"]),
+    ("gpu", &["shape", "nest", "schedule", "wgsl", "program"]),
     (
         "request",
         &[
