@@ -78,13 +78,12 @@ impl ExpandedCopy {
             BlockValue::Unit { source, from } if scales[source] != 0 => Some((source, from)),
             _ => None,
         };
-        let units = |part: &BlockPart| part.axes.iter().map(|axis| axis.extent).product::<usize>();
         let moving = || parts.iter().filter_map(|part| Some((part, moves(part.take)?)));
-        let block = moving().map(|(part, _)| units(part) * unit).sum::<usize>();
+        let block = moving().map(|(part, _)| part.units() * unit).sum::<usize>();
         if block == 0 {
             return None;
         }
-        let whole = parts.iter().map(|part| units(part) * unit).sum();
+        let whole = parts.iter().map(|part| part.units() * unit).sum();
         let (steps, buffer) = steps_in_buffer(loops, (block, whole));
         let mut of_pattern: Vec<BlockPart> = parts.to_vec();
         let (mut to, mut copies) = (0, Vec::new());
@@ -95,7 +94,7 @@ impl ExpandedCopy {
                 }
                 continue;
             };
-            let length = units(part) * unit;
+            let length = part.units() * unit;
             // The buffer holds the units of a part without gaps, in the order that they have in the
             // block.
             let mut order: SmallVec<[usize; 8]> = (0..part.axes.len()).collect();

@@ -63,6 +63,11 @@ pub(super) enum BlockValue {
 }
 
 impl BlockPart {
+    /// Returns the number of units of the part.
+    pub(super) fn units(&self) -> usize {
+        self.axes.iter().map(|axis| axis.extent).product()
+    }
+
     /// Describes the box of a plan as a block of a single unit and loops around it, so that a
     /// pattern can be tried for the box. Returns that unit of the plan as a part, and the loops.
     /// `axes` are the axes of the box, and `scale` is the size of the nest's unit in bytes.
@@ -324,8 +329,7 @@ type BlockBytes = SmallVec<[(isize, Vec<PatternByte>); 1]>;
 /// Returns the bytes of all parts of a block, as runs in the order of the destination. Returns
 /// `None` if there are more than [`MOST_BLOCK_BYTES`].
 fn bytes_of_parts(unit: usize, parts: &[BlockPart]) -> Option<BlockBytes> {
-    let positions = |part: &BlockPart| part.axes.iter().map(|axis| axis.extent).product::<usize>();
-    let count = parts.iter().map(positions).fold(0, usize::saturating_add);
+    let count = parts.iter().map(BlockPart::units).fold(0, usize::saturating_add);
     if count.saturating_mul(unit) > MOST_BLOCK_BYTES {
         return None;
     }

@@ -620,20 +620,23 @@ impl Filling<'_, '_, '_> {
         // before the next block reads them again. Therefore a buffer is better if it transposes
         // units. Otherwise the pattern is used if it takes fewer operations than a copy of the
         // boxes row by row, with a load and a store for each row.
-        let (transposed, positions) = self.transposed(group);
-        let bytes = parts_bytes(&block.0, unit);
+        let bytes = block.0.iter().map(|part| part.units() * unit).sum::<usize>();
         let by_rows = pattern.filter(|pattern| {
             let (cycles, length) = pattern.cost();
-            transposed == 0 && cycles * bytes < 2 * rows * length
+            cycles * bytes < 2 * rows * length
         });
         // A loop from slice to slice of the destination rules out the buffer, because the pass that
         // copies from the buffer would have to start again at each step of the loop.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
         let steps = loops.iter().map(|axis| axis.extent).product::<usize>();
-        let staged = bytes <= MOST_EXPANDED
-            && bytes * steps >= LEAST_STAGED
-            && !loops.iter().any(leaves)
-            && 4 * transposed <= 3 * positions;
+        let staged =
+            bytes <= MOST_EXPANDED && bytes * steps >= LEAST_STAGED && !loops.iter().any(leaves);
+        if by_rows.is_none() && !staged {
+            return None;
+        }
+        let (transposed, positions) = self.transposed(group);
+        let by_rows = by_rows.filter(|_| transposed == 0);
+        let staged = staged && 4 * transposed <= 3 * positions;
         let expanded = if staged { self.expanded(simd, unit, block, loops) } else { None };
         match (expanded, by_rows) {
             (Some(copy), pattern) if pattern.is_none() || copy.transposes() => {
@@ -963,10 +966,4 @@ fn rows_inside(walk_box: &WalkBox, inside: &[bool]) -> usize {
     let extents: Extents = walk_box.extents().collect();
     let outer = extents.iter().zip(inside).rev().skip(1);
     outer.filter(|(_, inside)| **inside).map(|(extent, _)| extent).product()
-}
-
-/// Returns the length of a block, in bytes: the sum of the lengths of its parts.
-fn parts_bytes(parts: &[BlockPart], unit: usize) -> usize {
-    let steps = |axes: &[PlanAxis]| axes.iter().map(|axis| axis.extent).product::<usize>();
-    parts.iter().map(|part| steps(&part.axes) * unit).sum()
 }

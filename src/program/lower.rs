@@ -564,7 +564,7 @@ impl ModuleLowering<'_> {
         &mut self,
         node: GraphNode,
     ) -> Result<Option<(ElementType, u32)>, ProgramError> {
-        let read = self.parameters_of(node)?;
+        let read = self.parameters_of(node, 2)?;
         let mut read = read.iter();
         let (Some((number, path)), None) = (read.next(), read.next()) else { return Ok(None) };
         let element_type = self.graph.parameter(*number, path).element_type();
@@ -574,14 +574,15 @@ impl ModuleLowering<'_> {
     /// Returns true if a value depends on a parameter of the program, directly or through its
     /// operands.
     fn reads_parameters(&mut self, node: GraphNode) -> Result<bool, ProgramError> {
-        Ok(!self.parameters_of(node)?.is_empty())
+        Ok(!self.parameters_of(node, 1)?.is_empty())
     }
 
     /// Returns the parameters of the program on which a value depends, directly or through its
-    /// operands.
+    /// operands. Stops when it has found `most` of them.
     fn parameters_of(
         &mut self,
         node: GraphNode,
+        most: usize,
     ) -> Result<HashSet<(usize, TuplePath)>, ProgramError> {
         let (mut seen, mut pending) = (HashSet::new(), vec![node]);
         let mut read = HashSet::new();
@@ -591,6 +592,9 @@ impl ModuleLowering<'_> {
                 match self.graph.origin(operand, TuplePath::new())? {
                     ArrayOrigin::Parameter(number, path) => {
                         read.insert((number, path));
+                        if read.len() == most {
+                            return Ok(read);
+                        }
                     }
                     ArrayOrigin::Instruction(found) | ArrayOrigin::Part(found, _) => {
                         if seen.insert(found) {
