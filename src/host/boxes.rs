@@ -14,8 +14,8 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::nest::{
-    Affine, Bounds, Case, CaseValue, CopyNest, Guard, Lookup, Position, PositionValue, Quotient,
-    Value, footprint, gcd, signed,
+    Affine, Bounds, Case, CaseValue, CopyNest, Depends, Guard, Lookup, Position, PositionValue,
+    Quotient, Value, footprint, gcd, signed,
 };
 
 /// A box of the nest's loops: for each axis, outermost first, the half-open range of its steps.
@@ -458,7 +458,7 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
         };
         let first_undecided = undecided.first().map(|&(form, _)| form);
         let depends = match first_undecided {
-            Some(form) if !nest.lookups().is_empty() => Depends::of(nest, [form].into_iter()),
+            Some(form) if !nest.lookups().is_empty() => Depends::of(nest, [form]),
             _ => Depends::of(nest, undecided.iter().map(|&(form, _)| form).chain(read)),
         };
         if let Some(cut) = cut_quotient(nest, &depends, walk_box, &bounds) {
@@ -494,47 +494,6 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
         return Decision::Taken(taken, number);
     }
     Decision::Taken(PositionValue::outside(nest.gaps()), nest.cases().len())
-}
-
-/// The quotients and lookups on which some forms depend, directly or through other quotients and
-/// lookups. Each list has one entry for every quotient or lookup of the nest.
-struct Depends {
-    quotients: SmallVec<[bool; 8]>,
-    lookups: SmallVec<[bool; 4]>,
-}
-
-impl Depends {
-    /// Returns the quotients and lookups on which `forms` depend.
-    fn of<'a>(nest: &'a CopyNest, forms: impl Iterator<Item = &'a Affine>) -> Self {
-        let mut depends = Self {
-            quotients: smallvec![false; nest.quotients().len()],
-            lookups: smallvec![false; nest.lookups().len()],
-        };
-        let mut forms: SmallVec<[&Affine; 8]> = forms.collect();
-        while let Some(form) = forms.pop() {
-            for &(value, _) in form.terms() {
-                match value {
-                    Value::Axis(_) => {}
-                    Value::Quotient(number) => {
-                        if !std::mem::replace(&mut depends.quotients[number], true) {
-                            forms.push(&nest.quotients()[number].of);
-                        }
-                    }
-                    Value::Lookup(number) => {
-                        if !std::mem::replace(&mut depends.lookups[number], true) {
-                            forms.extend(nest.lookups()[number].forms());
-                        }
-                    }
-                }
-            }
-        }
-        depends
-    }
-
-    /// Returns true if any form depends on a lookup.
-    fn looks_up(&self) -> bool {
-        self.lookups.contains(&true)
-    }
 }
 
 /// The axes on which the lookups of some forms depend.
@@ -602,7 +561,7 @@ fn is_known(nest: &CopyNest, form: &Affine, bounds: &Bounds) -> bool {
     if nest.lookups().is_empty() {
         return true;
     }
-    let depends = Depends::of(nest, [form].into_iter());
+    let depends = Depends::of(nest, [form]);
     (0..nest.lookups().len())
         .all(|of| !depends.lookups[of] || is_constant(Value::Lookup(of), bounds))
 }

@@ -21,7 +21,7 @@ use super::{
     tables::{SourceTable, outer_axes},
     windows,
 };
-use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Value, signed};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Depends, Gaps, Lookup, Value, signed};
 
 /// The approximate number of bytes of the destination that one thread fills at a time.
 pub(super) const GATHER_SHARE_BYTES: usize = 256 << 10;
@@ -88,47 +88,30 @@ pub(super) fn has_lanes(nest: &CopyNest) -> bool {
 /// Returns the number of units in a row, and true if a row is the whole innermost axis. Returns
 /// `None` if the nest is better copied box by box.
 fn row(nest: &CopyNest) -> Option<(usize, bool)> {
-    let inner = Value::Axis(nest.extents().len().checked_sub(1)?);
+    let inner = nest.extents().len().checked_sub(1)?;
     if !has_lanes(nest) {
         return None;
     }
     // If some positions are read without a lookup, the nest is better copied box by box.
     let mut guard_looks_up = false;
     for Case { when, take } in nest.cases() {
-        guard_looks_up |= when.iter().any(|guard| looks_up(nest, &guard.of));
+        guard_looks_up |= Depends::of(nest, when.iter().map(|guard| &guard.of)).looks_up();
         match take {
-            CaseValue::Read { at, .. } if !guard_looks_up && !looks_up(nest, at) => return None,
+            CaseValue::Read { at, .. }
+                if !guard_looks_up && !Depends::of(nest, [at]).looks_up() =>
+            {
+                return None;
+            }
             _ => {}
         }
     }
-    if nest.forms_except_reads().all(|form| form.weight(inner) == 0) {
+    if nest.forms_except_reads().all(|form| form.weight(Value::Axis(inner)) == 0) {
         return nest.whole_row().map(|row| (row as usize, true));
     }
     // A row is a single unit only if the lookups depend on the innermost axis. Otherwise the nest
     // is better copied box by box.
-    let moves =
-        nest.lookups().iter().flat_map(Lookup::forms).any(|form| depends(nest, form, inner));
-    moves.then_some((1, false))
-}
-
-/// Returns true if a form depends on a lookup, directly or through a quotient.
-fn looks_up(nest: &CopyNest, form: &Affine) -> bool {
-    form.terms().iter().any(|&(value, _)| match value {
-        Value::Axis(_) => false,
-        Value::Quotient(number) => looks_up(nest, &nest.quotients()[number].of),
-        Value::Lookup(_) => true,
-    })
-}
-
-/// Returns true if a form depends on an axis, directly or through a quotient or lookup.
-fn depends(nest: &CopyNest, form: &Affine, axis: Value) -> bool {
-    form.terms().iter().any(|&(value, _)| match value {
-        Value::Axis(_) => value == axis,
-        Value::Quotient(number) => depends(nest, &nest.quotients()[number].of, axis),
-        Value::Lookup(number) => {
-            nest.lookups()[number].forms().any(|form| depends(nest, form, axis))
-        }
-    })
+    let depends = Depends::of(nest, nest.lookups().iter().flat_map(Lookup::forms));
+    depends.axes[inner].then_some((1, false))
 }
 
 /// A nest and its images, to be filled row by row. See [`fill`] for the meaning of a row.

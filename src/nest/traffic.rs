@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Affine, Bounds, CaseValue, CopyNest, Gaps, Value, footprint, signed};
+use super::{Affine, Bounds, CaseValue, CopyNest, Depends, Gaps, Value, footprint, signed};
 
 /// The bytes that a nest moves, each counted once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,8 @@ impl Traffic {
         for case in nest.cases() {
             let CaseValue::Read { source, at } = &case.take else { continue };
             let Some(bounds) = Bounds::of_case(nest, case) else { continue };
-            let ranges: SmallVec<[(i64, i64); 8]> = axes_of(nest, [at])
+            let ranges: SmallVec<[(i64, i64); 8]> = Depends::of(nest, [at])
+                .axis_numbers()
                 .map(|axis| bounds.of_value(Value::Axis(axis)))
                 .map(|(low, high)| (low, high + 1))
                 .collect();
@@ -80,44 +81,13 @@ fn looked_up(nest: &CopyNest) -> u64 {
         let bits = nest.loaded_bits(number)?;
         let units = nest.lookups().iter().map(|lookup| {
             let loads = lookup.loads().filter(|load| load.0 == number).count() as u64;
-            let steps: u64 =
-                axes_of(nest, lookup.forms()).map(|axis| nest.extents()[axis]).product();
+            let depends = Depends::of(nest, lookup.forms());
+            let steps: u64 = depends.axis_numbers().map(|axis| nest.extents()[axis]).product();
             loads.saturating_mul(steps)
         });
         Some(bytes(units.fold(0, u64::saturating_add), bits).min(source.bytes()))
     });
     loaded.fold(0, u64::saturating_add)
-}
-
-/// Returns the axes on which some of the forms depend, directly or by quotients and lookups.
-fn axes_of<'a>(
-    nest: &'a CopyNest,
-    forms: impl IntoIterator<Item = &'a Affine>,
-) -> impl Iterator<Item = usize> {
-    let mut found: SmallVec<[Value; 8]> = SmallVec::new();
-    let add = |form: &Affine, found: &mut SmallVec<[Value; 8]>| {
-        for &(value, _) in form.terms() {
-            if !found.contains(&value) {
-                found.push(value);
-            }
-        }
-    };
-    forms.into_iter().for_each(|form| add(form, &mut found));
-    let mut next = 0;
-    while let Some(&value) = found.get(next) {
-        match value {
-            Value::Axis(_) => {}
-            Value::Quotient(number) => add(&nest.quotients()[number].of, &mut found),
-            Value::Lookup(number) => {
-                nest.lookups()[number].forms().for_each(|form| add(form, &mut found));
-            }
-        }
-        next += 1;
-    }
-    found.into_iter().filter_map(|value| match value {
-        Value::Axis(axis) => Some(axis),
-        _ => None,
-    })
 }
 
 /// Returns the size of `units` units of `bits` bits in bytes, rounded up.
