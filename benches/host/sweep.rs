@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Instant};
 
 use rayon::{ThreadPoolBuilder, prelude::*};
 use stridec::{
-    host,
+    Operation, host,
     internals::Inspect,
     nest::{CopyNest, PositionValue},
     program::Program,
@@ -13,7 +13,7 @@ use stridec::{
 
 use super::{
     image,
-    sweep_cases::{What, cases},
+    sweep_cases::{Case, What, cases},
     timing::{geomean, option},
 };
 
@@ -59,17 +59,29 @@ struct Row {
     plan: String,
 }
 
-/// Measures random cases, and prints the slowest ones.
+/// Measures random cases, and prints the slowest ones. With `--from SHAPE --to SHAPE`, measures
+/// this relayout instead.
 pub fn measure(number: impl Fn(&str, usize) -> usize) {
     let threads = number("--threads", 1);
     let (seed, count) = (number("--seed", 1) as u64, number("--count", 160));
     let only = option("--only").unwrap_or_default();
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let rows: Vec<Row> = pool.install(|| {
-        let cases = cases(seed, count).into_iter().filter(|case| case.name.contains(&only));
+        let cases = match (option("--from"), option("--to")) {
+            (Some(from), Some(to)) => vec![relayout(&from, &to)],
+            _ => cases(seed, count),
+        };
+        let cases = cases.into_iter().filter(|case| case.name.contains(&only));
         cases.map(|case| row(case.name, &case.what, threads)).collect()
     });
     report(rows, threads, number("--rows", WORST));
+}
+
+/// Returns the case of a relayout between shapes in XLA's notation, such as `f32[2,3]{0,1}`.
+fn relayout(from: &str, to: &str) -> Case {
+    let [source, destination] = [from, to].map(|shape| shape.parse().expect("a shape"));
+    let operation = Operation::relayout(source, destination).expect("a relayout");
+    Case { name: format!("{from} to {to}"), what: What::Operation(Box::new(operation)) }
 }
 
 /// Prints the slowest cases, and a summary of each family and of all cases.

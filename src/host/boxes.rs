@@ -116,8 +116,13 @@ pub(super) struct Repeated {
 }
 
 /// The greatest number of positions in a period. The boxes of a longer period are computed again
-/// for each repetition.
-const MOST_OF_PERIOD: i64 = 1 << 14;
+/// for each repetition, which takes longer than the copy if they are small: 40,000 boxes in
+/// `s8[28519,384]` from `T(32,128)(4,1)` to `T(3,10)`.
+const MOST_OF_PERIOD: i64 = 1 << 17;
+
+/// The greatest number of positions up to which an axis that changes no quotient is contained in
+/// the period as a whole. If it is not, the period repeats along it.
+const MOST_INSIDE: i64 = 1 << 14;
 
 /// The longest row that is kept whole inside a period although it is not a whole number of periods,
 /// in bits. If such a row were cut, its remainder would be moved separately, which costs more:
@@ -325,7 +330,7 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
         let whole = size.saturating_mul(extent);
         let bits = whole.saturating_mul(nest.dst_bits().into());
         let cut = extent % period.steps != 0 && bits <= SHORT_BITS;
-        let inside = whole <= MOST_OF_PERIOD && (!moves || cut);
+        let inside = whole <= MOST_INSIDE && (!moves || cut);
         let steps = if inside || extent < 2 * period.steps { extent } else { period.steps };
         let times = extent / steps;
         if times > 1 {

@@ -41,6 +41,11 @@ const FEW_LOADS: usize = 4;
 /// more, the cache lines of the loads would evict each other from the first-level cache.
 const MANY_LOADS: usize = 8;
 
+/// The largest size of the tables of a block's loads, in bytes. Larger tables would not leave room
+/// for data in the first-level cache, and take hundreds of microseconds to plan: `u8[511,16,5,5]`
+/// to `{0,3,1,2:PAD(512,40,6,6)}`.
+const MOST_TABLE_BYTES: usize = 1 << 15;
+
 /// A box of *units*, elements for example, inside a block. The units are read at constant strides
 /// from one source, or all have the same value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,14 +119,12 @@ impl Pattern {
         let loops: SmallVec<[PlanAxis; 8]> =
             loops.into_iter().filter(|axis| axis.extent > 1).collect();
         let of = |registers| Self::of_block(simd, unit, (block.clone(), scales), &loops, registers);
-        match of(ENOUGH_REGISTERS) {
-            Some(long) if long.gathers() => of(1),
-            found => found,
-        }
+        of(ENOUGH_REGISTERS).or_else(|| of(1))
     }
 
     /// Returns the pattern of a block. If the loops allow it, first repeats the block until it has
-    /// at least `enough` registers.
+    /// at least `enough` registers. Returns `None` if `enough` is not 1 and the block
+    /// [gathers](Self::gathers).
     fn of_block(
         simd: Simd,
         unit: usize,
@@ -149,7 +152,11 @@ impl Pattern {
         around.extend(rest.into_iter().map(|axis| blocks_of_axis(axis, 1)));
         around.sort_by_key(|of| std::cmp::Reverse(of.src.abs().min(of.dst.abs())));
         let length = block.iter().map(|(_, run)| run.len()).sum::<usize>();
-        let most = (length / unit).max(FEW_LOADS * length.div_ceil(simd.width()));
+        let width = simd.width();
+        let most = (length / unit).max(FEW_LOADS * length.div_ceil(width));
+        let most = most.min(MOST_TABLE_BYTES / width);
+        let registers = block.iter().map(|(_, run)| run.len().div_ceil(width)).sum::<usize>();
+        let most = if enough == 1 { most } else { most.min(MANY_LOADS * registers) };
         let runs = block.iter().map(|(to, run)| (*to, &run[..]));
         let registers = Registers::new(simd, runs, most)?;
         Some(Self { registers, loops: around })
@@ -326,46 +333,83 @@ fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, scales: &[isiz
 /// of a run and its bytes.
 type BlockBytes = SmallVec<[(isize, Vec<PatternByte>); 1]>;
 
+/// Contiguous bytes of a block that are contiguous in their source as well, or are all constants.
+struct Piece {
+    /// The offset in the block, and the number of bytes.
+    to: isize,
+    length: usize,
+    /// The value of the first unit of the piece.
+    take: BlockValue,
+}
+
+impl Piece {
+    /// Returns the bytes of the piece, which consists of units of `unit` bytes.
+    fn bytes(&self, unit: usize) -> impl Iterator<Item = PatternByte> + use<> {
+        let take = self.take;
+        (0..self.length).map(move |byte| match take {
+            BlockValue::Unit { source, from } => {
+                PatternByte::Read { source, at: from + byte.cast_signed() }
+            }
+            BlockValue::Bits(bits) => PatternByte::Fill(bits.to_le_bytes()[byte % unit]),
+        })
+    }
+}
+
 /// Returns the bytes of all parts of a block, as runs in the order of the destination. Returns
 /// `None` if there are more than [`MOST_BLOCK_BYTES`].
 fn bytes_of_parts(unit: usize, parts: &[BlockPart]) -> Option<BlockBytes> {
-    let count = parts.iter().map(BlockPart::units).fold(0, usize::saturating_add);
-    if count.saturating_mul(unit) > MOST_BLOCK_BYTES {
+    let units = parts.iter().map(BlockPart::units).fold(0, usize::saturating_add);
+    let bytes = units.saturating_mul(unit);
+    if bytes > MOST_BLOCK_BYTES {
         return None;
     }
-    // The offset of each unit in the destination, and the unit's value.
-    let mut units: Vec<(isize, BlockValue)> = Vec::with_capacity(count);
+    let mut pieces: Vec<Piece> = Vec::new();
     for BlockPart { axes, to, take } in parts {
-        let first = units.len();
-        units.push((*to, *take));
+        let (mut axes, mut length) = (&axes[..], unit);
+        while let [outer @ .., PlanAxis { extent, src, dst }] = axes
+            && *dst == length.cast_signed()
+            && (dst == src || matches!(take, BlockValue::Bits(_)))
+        {
+            (axes, length) = (outer, length * extent);
+        }
+        let first = pieces.len();
+        pieces.push(Piece { to: *to, length, take: *take });
         for axis in axes.iter().rev() {
-            let end = units.len();
+            let end = pieces.len();
             for step in 1..axis.extent.cast_signed() {
                 for number in first..end {
-                    let (to, take) = units[number];
-                    let take = match take {
+                    let take = match pieces[number].take {
                         BlockValue::Unit { source, from } => {
                             BlockValue::Unit { source, from: from + step * axis.src }
                         }
                         bits @ BlockValue::Bits(_) => bits,
                     };
-                    units.push((to + step * axis.dst, take));
+                    let to = pieces[number].to + step * axis.dst;
+                    pieces.push(Piece { to, length, take });
                 }
             }
         }
     }
-    units.sort_unstable_by_key(|(to, _)| *to);
+    // Pieces without gaps between them are put in their places. Others must be sorted first.
+    let low = pieces.iter().map(|piece| piece.to).min()?;
+    let end = pieces.iter().map(|piece| piece.to + piece.length.cast_signed()).max()?;
     let mut runs = BlockBytes::new();
-    for (to, take) in units {
-        let bytes = (0..unit).map(|byte| match take {
-            BlockValue::Unit { source, from } => {
-                PatternByte::Read { source, at: from + byte.cast_signed() }
-            }
-            BlockValue::Bits(bits) => PatternByte::Fill(bits.to_le_bytes()[byte]),
-        });
+    if end - low == bytes.cast_signed() {
+        let mut run = vec![PatternByte::Fill(0); bytes];
+        for piece in &pieces {
+            let at = (piece.to - low).cast_unsigned();
+            run[at..].iter_mut().zip(piece.bytes(unit)).for_each(|(to, byte)| *to = byte);
+        }
+        runs.push((low, run));
+        return Some(runs);
+    }
+    pieces.sort_unstable_by_key(|piece| piece.to);
+    for piece in &pieces {
         match runs.last_mut() {
-            Some((start, run)) if *start + run.len().cast_signed() == to => run.extend(bytes),
-            _ => runs.push((to, bytes.collect())),
+            Some((start, run)) if *start + run.len().cast_signed() == piece.to => {
+                run.extend(piece.bytes(unit));
+            }
+            _ => runs.push((piece.to, piece.bytes(unit).collect())),
         }
     }
     Some(runs)

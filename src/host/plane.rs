@@ -200,15 +200,15 @@ impl Group {
         let count: usize = inner.iter().map(|axis| axis.extent).product();
         let block = length.div_ceil(count);
         let block = even_block(axis.extent, block.max(1));
-        let (mut src, mut dst) = (vec![0], vec![0]);
-        for axis in inner.iter().chain([&PlanAxis { extent: block, ..axis }]) {
-            let spread = |offsets: &[isize], step: isize| -> Vec<isize> {
-                (0..axis.extent.cast_signed())
-                    .flat_map(|n| offsets.iter().map(move |offset| offset + n * step))
-                    .collect()
-            };
-            (src, dst) = (spread(&src, axis.src), spread(&dst, axis.dst));
-        }
+        let flat = |side: StrideOf| {
+            let mut offsets = Vec::with_capacity(count * block);
+            offsets.push(0);
+            for axis in inner.iter().chain([&PlanAxis { extent: block, ..axis }]) {
+                spread(&mut offsets, axis.extent, side(axis));
+            }
+            offsets
+        };
+        let (src, dst) = (flat(|axis| axis.src), flat(|axis| axis.dst));
         let step = |offsets: &[isize]| {
             let step = offsets.get(1).map_or(0, |second| second - offsets[0]);
             let even = offsets.windows(2).all(|pair| pair[1] - pair[0] == step);
@@ -216,6 +216,20 @@ impl Group {
         };
         let step = step(&src).zip(step(&dst));
         Self { axis, block, inner: count, src, dst, step }
+    }
+}
+
+/// Repeats `offsets` at every step of an axis, each time further on by `stride`.
+fn spread(offsets: &mut Vec<isize>, extent: usize, stride: isize) {
+    let length = offsets.len();
+    for step in 1..extent {
+        let moved = step.cast_signed() * stride;
+        if length == 1 {
+            offsets.push(offsets[0] + moved);
+        } else {
+            offsets.extend_from_within(..length);
+            offsets[step * length..].iter_mut().for_each(|offset| *offset += moved);
+        }
     }
 }
 

@@ -75,15 +75,18 @@ impl Shuffle {
         let repeats = steps <= count;
         let registers =
             if repeats { steps * step_bytes } else { row }.div_ceil(span) * (span / width);
-        let read = |byte: usize| {
-            let (step_number, byte) = (byte / step_bytes, byte % step_bytes);
-            let start = offsets[byte / unit] + step_number.cast_signed() * step;
-            start + (byte % unit).cast_signed()
+        // The offset in the source of each byte of the registers. If the row ends inside the last
+        // register, the rest of this register has no bytes.
+        let bytes = if repeats { steps * step_bytes } else { row };
+        let of_step = |number: usize| {
+            let moved = number.cast_signed() * step;
+            let units = offsets.iter().map(move |offset| offset + moved);
+            units.flat_map(|start| (0..unit).map(move |byte| start + byte.cast_signed()))
         };
+        let reads: Vec<isize> = (0..bytes / step_bytes).flat_map(of_step).collect();
         let (mut windows, mut terms) = (Vec::new(), 0);
-        for register in 0..registers {
-            let bytes = register * width..row.min((register + 1) * width);
-            let of_register = cover(bytes.map(read), width);
+        for number in 0..registers {
+            let of_register = cover(register_bytes(&reads, number, width), width);
             terms = terms.max(of_register.len());
             windows.push(of_register);
             if terms > Self::most_terms(simd, unit) || registers * terms * width > SELECTION_BYTES {
@@ -93,27 +96,26 @@ impl Shuffle {
         if (registers, terms) == (TRIPLE, TRIPLE) {
             // If all registers select from the same three loads, a selection can make each load
             // once.
-            let shared = cover((0..row.min(registers * width)).map(read), width);
+            let shared = cover(&reads, width);
             if shared.len() == terms {
                 windows.fill(shared);
             }
         }
         let mut loads = Vec::with_capacity(registers * terms);
-        let mut places = Vec::with_capacity(registers * terms * width);
         for term in 0..terms {
-            for (register, starts) in windows.iter().enumerate() {
-                // A register with fewer loads repeats its first load, and takes no byte of it.
-                let start = *starts.get(term).or(starts.first()).unwrap_or(&0);
-                loads.push(start);
-                places.extend((register * width..(register + 1) * width).map(|byte| {
-                    let place = if repeats || byte < row { read(byte) } else { return NO_BYTE };
-                    let gives = starts.iter().position(|&start| holds(start, width, place));
-                    if gives == Some(term) {
-                        (place - start).cast_unsigned() as u8
-                    } else {
-                        NO_BYTE
-                    }
-                }));
+            // A register with fewer loads repeats its first load, and takes no byte of it.
+            let start =
+                |starts: &SmallVec<[isize; 8]>| *starts.get(term).or(starts.first()).unwrap_or(&0);
+            loads.extend(windows.iter().map(start));
+        }
+        let mut places = vec![NO_BYTE; registers * terms * width];
+        for (number, starts) in windows.iter().enumerate() {
+            for (byte, &at) in register_bytes(&reads, number, width).iter().enumerate() {
+                let gives = starts.iter().position(|&start| holds(start, width, at));
+                if let Some(term) = gives {
+                    let table = (term * registers + number) * width;
+                    places[table + byte] = (at - starts[term]).cast_unsigned() as u8;
+                }
             }
         }
         let advance = steps.cast_signed() * step;
@@ -201,10 +203,17 @@ impl MoveTile for Shuffle {
     }
 }
 
+/// Returns the part of `reads`, the offsets of the bytes of all registers, that belongs to one
+/// register of `width` bytes.
+fn register_bytes(reads: &[isize], number: usize, width: usize) -> &[isize] {
+    let [first, end] = [number, number + 1].map(|number| (number * width).min(reads.len()));
+    &reads[first..end]
+}
+
 /// Returns the starts of loads of `width` bytes that together contain every byte in `bytes`. The
 /// bytes are offsets in the source, in any order.
-fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8]> {
-    let mut bytes: SmallVec<[isize; 64]> = bytes.collect();
+fn cover(bytes: &[isize], width: usize) -> SmallVec<[isize; 8]> {
+    let mut bytes: SmallVec<[isize; 64]> = bytes.into();
     bytes.sort_unstable();
     let mut starts: SmallVec<[isize; 8]> = SmallVec::new();
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return starts };

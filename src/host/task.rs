@@ -31,7 +31,7 @@ use super::{
     step::{CopyStep, FillValue, PatternPlace, REPEATED_BYTES, StepRunner},
     stream::{LINE, Stream},
 };
-use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value, gcd};
+use crate::nest::{Case, CaseValue, CopyNest, PositionValue, Value, gcd};
 
 /// The greatest number of plans of each kind that a copy caches. A full list is cleared instead of
 /// growing, because each request is compared with every cached plan.
@@ -174,12 +174,8 @@ impl Task<'_> {
             record,
         };
         let of = NestWithImages { nest: self.nest, images: self.sources };
-        let block = |axis: CopyAxis| {
-            (axis.extent * axis.dst_stride).saturating_mul(self.unit_stride() as u64)
-                <= MOST_BLOCK_BYTES as u64
-        };
-        let first = self.nest.axes().position(block).unwrap_or(filling.dst.len());
-        filling.block_axis = first.max(axis);
+        let extents = self.nest.axes().map(|axis| axis.extent as usize);
+        filling.block_axis = filling.block_axis_of(extents);
         for walk_box in boxes {
             let repeats = has_whole_bytes(self.nest);
             resolve(of, walk_box, repeats, &mut |found| filling.find(&found));
@@ -373,6 +369,14 @@ struct CachedBlock<P> {
 }
 
 impl Filling<'_, '_, '_> {
+    /// Returns the outermost axis that can be inside a block of a pattern, if the axes have the
+    /// given extents; see [`Self::block_axis`].
+    fn block_axis_of(&self, extents: impl Iterator<Item = usize>) -> usize {
+        let mut bytes = extents.zip(&self.dst).map(|(extent, &dst)| extent * dst.unsigned_abs());
+        let first = bytes.position(|bytes| bytes <= MOST_BLOCK_BYTES);
+        first.unwrap_or(self.dst.len()).max(self.slice_axis)
+    }
+
     /// Returns the address of the first place of `walk_box`.
     fn first_address(&self, walk_box: &WalkBox) -> isize {
         let ranges = walk_box.ranges.iter().zip(&self.dst);
@@ -712,9 +716,10 @@ impl Filling<'_, '_, '_> {
     /// such a step.
     fn large(&mut self, Repeated { periods, boxes, .. }: &Repeated) {
         let task = self.runner.task;
+        let block_axis = self.block_axis_of(periods.first.extents());
         let mut rest = &boxes[..];
         while let [FoundBox { walk_box, value, case }, ..] = rest {
-            let (group, others) = rest.split_at(boxes_of_block(self.block_axis, rest));
+            let (group, others) = rest.split_at(boxes_of_block(block_axis, rest));
             if let Some(step) = self.block(group, Some(periods)) {
                 self.step(step);
                 rest = others;

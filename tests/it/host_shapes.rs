@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 use stridec::{
-    Operation, Tensor,
+    Operation, Tensor, host,
     shape::{ElementType, Layout, PaddingValue, Shape},
     window::Slice,
 };
@@ -142,6 +142,17 @@ fn rows_that_guards_cut() {
             }
         }
     });
+}
+
+/// Tiles of 4 by 1 inside 32 by 128 and tiles of 3 by 10 line up again after 96 rows. This period
+/// has many boxes, which are found only once.
+#[test]
+fn boxes_of_long_periods_are_found_once() {
+    let [from, to] = ["{1,0:T(32,128)(4,1)}", "{1,0:T(3,10)}"];
+    relayout(ElementType::S8, &[485, 384], from.parse().unwrap(), to.parse().unwrap());
+    let [from, to] = [from, to].map(|layout| format!("s8[28519,384]{layout}").parse().unwrap());
+    let plan = host::plan(Operation::relayout(from, to).unwrap().nest(), 1);
+    assert!(plan.contains(", 297 times"), "{plan}");
 }
 
 fn relayout(element_type: ElementType, sizes: &[u64], from: Layout, to: Layout) {

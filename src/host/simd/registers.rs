@@ -214,31 +214,29 @@ impl Registers {
     /// Adds a register that stores `bytes` at offset `to`, with its loads and tables.
     fn add(&mut self, to: isize, bytes: &[PatternByte], tables: &mut Vec<u8>) {
         let width = self.simd.width();
-        let constant = |byte: usize| match bytes.get(byte) {
-            Some(&PatternByte::Fill(value)) => value,
-            _ => 0,
-        };
-        tables.extend((0..width).map(constant));
-        let mut places: SmallVec<[(usize, isize); 64]> = SmallVec::new();
-        places.extend(bytes.iter().filter_map(|byte| match *byte {
-            PatternByte::Read { source, at } => Some((source, at)),
-            PatternByte::Fill(_) => None,
-        }));
+        let constants = tables.len();
+        tables.resize(constants + width, 0);
+        // The source and the offset of each byte that is read, and its index in the register.
+        let mut places: SmallVec<[(usize, isize, u8); 64]> = SmallVec::new();
+        for (index, byte) in bytes.iter().enumerate() {
+            match *byte {
+                PatternByte::Read { source, at } => places.push((source, at, index as u8)),
+                PatternByte::Fill(value) => tables[constants + index] = value,
+            }
+        }
         places.sort_unstable();
         let before = self.loads.len();
         for of_source in places.chunk_by(|a, b| a.0 == b.0) {
-            let (source, first) = of_source[0];
-            let last = of_source[of_source.len() - 1].1;
-            let mut covered = isize::MIN;
-            for &(_, at) in of_source {
-                if at < covered {
-                    continue;
-                }
+            let (first, last) = (of_source[0].1, of_source[of_source.len() - 1].1);
+            let mut rest = of_source;
+            while let [(source, at, _), ..] = *rest {
                 // If possible, let a load end at the last byte that is needed, because that byte
                 // may be the last one of the image.
                 let start = at.min(last + 1 - width.cast_signed()).max(first);
-                covered = start + width.cast_signed();
-                self.load(source, start, bytes, tables);
+                let end = start + width.cast_signed();
+                let (loaded, others) = rest.split_at(rest.partition_point(|of| of.1 < end));
+                self.load(source, start, loaded, tables);
+                rest = others;
             }
         }
         let terms = self.loads.len() - before;
@@ -247,10 +245,15 @@ impl Registers {
         self.stores.push(Register { to, length: bytes.len(), terms });
     }
 
-    /// Adds a load from `start` of a source, and a table of the bytes that it provides. If an
-    /// earlier load provides the same byte, both are used, which is harmless because the values are
-    /// equal.
-    fn load(&mut self, source: usize, start: isize, bytes: &[PatternByte], tables: &mut Vec<u8>) {
+    /// Adds a load from `start` of a source, and a table of the bytes that it provides. Each entry
+    /// of `loaded` has the source and the offset of a byte, and its index in the register.
+    fn load(
+        &mut self,
+        source: usize,
+        start: isize,
+        loaded: &[(usize, isize, u8)],
+        tables: &mut Vec<u8>,
+    ) {
         let width = self.simd.width();
         self.loads.push((source, start));
         if self.reach.len() <= source {
@@ -259,16 +262,12 @@ impl Registers {
         let end = start + width.cast_signed();
         let (low, most) = self.reach[source].unwrap_or((start, end));
         self.reach[source] = Some((low.min(start), most.max(end)));
-        let place = |byte: usize| match bytes.get(byte) {
-            Some(&PatternByte::Read { source: of, at })
-                if of == source && (start..start + width.cast_signed()).contains(&at) =>
-            {
-                (at - start).cast_unsigned() as u8
-            }
-            // In registers of 64 bytes, this entry keeps the byte of the earlier loads.
-            _ => NO_BYTE | 64 | (byte % width) as u8,
-        };
-        tables.extend((0..width).map(place));
+        let table = tables.len();
+        // In registers of 64 bytes, this entry keeps the byte of the earlier loads.
+        tables.extend((0..width).map(|byte| NO_BYTE | 64 | byte as u8));
+        for &(_, at, index) in loaded {
+            tables[table + usize::from(index)] = (at - start).cast_unsigned() as u8;
+        }
     }
 
     /// Returns the approximate memory that the registers and their tables occupy, in bytes.

@@ -94,19 +94,28 @@ fn small_sources_are_broadcast() {
     assert!(found == scalar.repeat(40 * 77));
 }
 
-/// The rows have an odd number of places, so that no period divides them.
+/// The rows have an odd number of places, so that no period divides them. In the second program,
+/// a period of two columns has all rows.
 #[test]
 fn long_rows_with_interior_padding_take_few_steps() {
-    let text = "HloModule m ENTRY e { p = bf16[96,1881] parameter(0)  z = bf16[] constant(0)
-        ROOT r = bf16[196,3765] pad(p, z), padding=5_0_1x2_2_1 }";
-    let program = Program::lower(&Module::parse(text).unwrap()).unwrap();
-    let plan = host::plan(program.steps()[0].nest(), 1);
-    let steps: usize = plan
-        .lines()
-        .map(|line| {
-            let times = line.rsplit_once('(').and_then(|(_, times)| times.strip_suffix(" times)"));
-            times.map_or(1, |times| times.parse().unwrap())
-        })
-        .sum();
-    assert!(steps < 40, "{plan}");
+    for text in [
+        "HloModule m ENTRY e { p = bf16[96,1881] parameter(0)  z = bf16[] constant(0)
+        ROOT r = bf16[196,3765] pad(p, z), padding=5_0_1x2_2_1 }",
+        "HloModule m ENTRY e { p = s8[384,10716] parameter(0)  z = s8[] constant(0)
+        ROOT r = s8[389,21433] pad(p, z), padding=5_0_0x0_2_1 }",
+    ] {
+        let program = Program::lower(&Module::parse(text).unwrap()).unwrap();
+        let plan = host::plan(program.steps()[0].nest(), 1);
+        assert!(steps(&plan) < 40, "{plan}");
+        assert!(!plan.contains("10715 times"), "column by column: {plan}");
+    }
+}
+
+/// Returns the number of steps that a plan lists.
+fn steps(plan: &str) -> usize {
+    let times = |line: &str| {
+        let times = line.rsplit_once('(').and_then(|(_, times)| times.strip_suffix(" times)"));
+        times.map_or(1, |times| times.parse().unwrap())
+    };
+    plan.lines().map(times).sum()
 }
