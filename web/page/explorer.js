@@ -1,6 +1,6 @@
 "use strict";
-// What the page adds to the explorer of `view.js`: fewer rows beside the guide on a small screen, and
-// marks at the cells that a window keeps.
+// The page's own parts of the explorer of `view.js`: fewer rows beside the guide on a small screen,
+// and marks on the cells that a window leaves out.
 
 {
   const roomOf = View.prototype.room;

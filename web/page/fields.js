@@ -14,17 +14,21 @@ const CONTEXT = 40;
 class Fields {
   constructor(root, changed, dropped) {
     Object.assign(this, { root, changed, dropped });
-    /** True if the reader wants the controls: in the guide, where null is no choice, and elsewhere. */
-    this.wants = { guide: null, other: true };
+    /** True if the reader wants the controls in the guide, and null before the first choice. */
+    this.wantsInGuide = null;
   }
 
   /** Shows the fields of a state's kind with its texts. Fields that stay keep the cursor. */
   show(state) {
     if (this.kind !== state.kind) this.build(state.kind);
-    // In the guide on a small screen, the text and the picture come first.
-    this.mode = state.step ? "guide" : "other";
-    const isOpen = this.wants[this.mode] ?? hasRoom();
-    for (const { controls } of Object.values(this.fields)) if (controls) controls.parentElement.open = isOpen;
+    // In the guide on a small screen, the text and the picture come first. Elsewhere the controls
+    // are open until the reader folds them.
+    const isGuide = Boolean(state.step);
+    if (isGuide || this.isGuide) {
+      const isOpen = !isGuide || (this.wantsInGuide ?? hasRoom());
+      for (const { controls } of Object.values(this.fields)) if (controls) controls.parentElement.open = isOpen;
+    }
+    this.isGuide = isGuide;
     for (const [name, { input }] of Object.entries(this.fields)) {
       if (input.value !== state[name]) input.value = state[name];
     }
@@ -57,7 +61,9 @@ class Fields {
       if (name === "from" || name === "to") {
         const controls = make("div", { class: "layout-controls" });
         const folded = make("details", { open: "" }, make("summary", {}, "Controls"), controls);
-        folded.firstChild.addEventListener("click", () => (this.wants[this.mode] = !folded.open));
+        folded.firstChild.addEventListener("click", () => {
+          if (this.isGuide) this.wantsInGuide = !folded.open;
+        });
         folded.addEventListener("toggle", fitText);
         row.append(folded);
         this.fields[name].controls = controls;

@@ -131,8 +131,8 @@ let wantsText = null;
 const LEAST_TEXT = 112;
 
 /**
- * Gives the text of a step the height that is free on a small screen: beside the picture, down to the
- * end of the screen, and above the picture, as much as leaves it in sight with its sum and its map.
+ * Gives the text of a step the height that is free on a small screen: beside the picture, down to
+ * the end of the screen, and above the picture, as much as leaves it in sight with its sum and map.
  */
 function fitText() {
   const box = document.querySelector("#guide .box");
@@ -158,7 +158,7 @@ function showGuide(root, state, layoutOf, reveal) {
   const entries = [...GUIDE, EXERCISE];
   const entry = entries[at];
   root.hidden = !entry;
-  // Another layout in the same step changes nothing here, so that what is open stays so.
+  // Another layout changes nothing in the guide, so an answer that is open stays open.
   const shown = entry?.ask ? state.step : "";
   if (shown && root.dataset.shown === shown) return;
   root.dataset.shown = shown;
@@ -176,8 +176,8 @@ function showGuide(root, state, layoutOf, reveal) {
   if (entry.ask) asked.append(make("details", {}, make("summary", {}, entry.ask[0]), make("p", {}, entry.ask[1])));
   else showExercise(asked, state, layoutOf, reveal);
   const part = (given) => (given.layout ? make("a", { href: hashOf({ ...stateOfStep(at), from: given.layout }) }, make("code", {}, given.layout)) : given);
-  // On a small screen the text scrolls in a box, so that the picture stays in sight. Above the picture
-  // of a telephone it opens only when the reader wants it.
+  // On a small screen the text scrolls in a box, so that the picture stays in sight. If it is above
+  // the picture, as on a telephone, it opens only when the reader wants it.
   const text = make("details", { class: "text" }, make("summary", {}, "More"),
     make("div", { class: "box", tabindex: "0", role: "group", "aria-label": "more about this step" }, ...entry.text.map((text) => make("p", {}, ...[text].flat().map(part)))));
   text.open = wantsText ?? matchMedia("(min-width: 760px)").matches;

@@ -19,7 +19,7 @@ function showMemory(root, { buffers, more, unknown, sums }) {
       ...(named ? [cell("buffer", "text", name + (computation && ` (${computation})`))] : []));
   };
   const head = [...numbers.map((text) => make("th", { scope: "col" }, text)), ...texts.map((text) => make("th", { scope: "col", class: "text" }, text))];
-  // A narrow screen shows each row as a list, which browsers would not call a table without the roles.
+  // A narrow screen shows each row as a list. The roles say that it is still a table.
   const table = make("table", { role: "table", class: "stacked" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", { role: "rowgroup" }, ...buffers.map(row)));
   const total = make("table", {}, make("tbody", {}, ...sums.map(([name, bytes]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, bytes)))));
   const notes = [];

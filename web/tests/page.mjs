@@ -473,6 +473,13 @@ const steps = {
       await go(page, "#layout?from=f32[2,3]{0,1}");
       assert(await page.$eval("#question details", ({ open }) => open));
     }
+    // Elsewhere each field has its own, which an edit of the other field leaves as they are.
+    await go(page, "#relayout?from=f32[4,6]{1,0}&to=f32[4,6]{0,1}");
+    await page.click("#question .field-from summary");
+    await paste(page, "from", "f32[4,7]{1,0}");
+    assert.deepEqual(await page.$$eval("#question details", (all) => all.map(({ open }) => open)), [false, true]);
+    assert.equal(await value(page, "to"), "f32[4,7]{0,1}");
+    await page.waitForFunction(() => location.hash.includes("f32[4,7]"));
     await page.setViewport({ width: 390, height: 844 });
     await go(page, "#relayout?from=f32[4,6]{1,0}&to=f32[4,6]{0,1}");
     const tabs = await page.$$eval(".tabs button", (all) => all.map((tab) => tab.getBoundingClientRect().right));
