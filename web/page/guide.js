@@ -20,7 +20,7 @@ const GUIDE = [
     title: "The order of the dimensions",
     lead: "Braces list the dimensions, the fastest in memory first: here d0, so that columns lie together.",
     text: [
-      "Neighbours along the fastest dimension are neighbours in memory. In {0,1} this is d0: the elements of a column follow each other, and then comes the next column. The fastest dimension is also called the minor one, and the slowest the major one, so that XLA's messages have this list under the name minor_to_major.",
+      "Neighbours along the fastest dimension are neighbours in memory. In {0,1} this is d0: the elements of a column follow each other, and then comes the next column. The fastest dimension is also called the minor one, and the slowest the major one: XLA's messages call this list minor_to_major.",
       "Change the order with the controls, which the line Controls opens and closes. They list the major dimension first. See how the strides change. The array stays the same; only its memory differs.",
     ],
     layout: "f32[2,3]{0,1}",
