@@ -14,7 +14,9 @@ const count = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
 const got = (given) => `got ${named(given)}${isFunction(given?.then) ? "; await it" : ""}`;
 /** Refuses what is neither a kernel nor a program. */
 function check(code) {
-  if (!Array.isArray(code?.kernels ?? code?.dispatches)) fail(`expected a kernel or a program, ${got(code)}${typeof code === "string" ? "; if it is JSON, give JSON.parse of it" : ""}`);
+  const missing = ["wgsl", "bindings", "dispatches"].filter((name) => code?.[name] === undefined);
+  if (Array.isArray(code?.kernels) || !missing.length) return;
+  fail(`expected a kernel or a program, ${got(code)}${missing.length < 3 ? ` without ${missing}` : ""}${typeof code === "string" ? "; if it is JSON, give JSON.parse of it" : ""}`);
 }
 const align = (bytes) => Math.max(4, Math.ceil(bytes / 4) * 4);
 const kernelsOf = (code) => code.kernels ?? [code];
@@ -24,7 +26,9 @@ const sizesOf = ({ parameters, results }) => [...parameters, ...results].map(({ 
 const called = (at, buffer) => `buffer ${at}${buffer?.label ? ` ${JSON.stringify(buffer.label)}` : ""}`;
 /** The part of a buffer that a caller gives. */
 function part(resource) {
-  const { buffer, offset = 0, size } = resource?.buffer ? resource : { buffer: resource };
+  // A typed array has a `buffer` too.
+  const { buffer, offset = 0, size, ...others } = resource?.buffer && !ArrayBuffer.isView(resource) ? resource : { buffer: resource };
+  for (const name of Object.keys(others)) fail(`a part of a buffer has no field ${name}; expected buffer, offset, size`);
   return { buffer, offset, size };
 }
 const overlap = (one, other) => one.offset < other.offset + other.size && other.offset < one.offset + one.size;

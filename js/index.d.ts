@@ -66,6 +66,7 @@ export interface Kernel {
   readonly sourceBytes: number;
   /** The bytes of the result. They may be no multiple of 4: size a buffer by `bindings.at(-1).sizeInBytes`. */
   readonly destinationBytes: number;
+  /** How it moves the elements: `copy` if the bytes stay as they are. */
   readonly strategy: "copy" | "rows" | "transpose" | "gather" | "empty";
   readonly gaps: "GAPS_FILL" | "GAPS_KEEP";
   /** What the kernel is proved to access; missing if it has no dispatches. */

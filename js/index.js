@@ -27,12 +27,19 @@ function show(given) {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
+/** A way out with the name that is meant: one of the same letters, or of the same beginning. */
+function didYouMean(given, names) {
+  const letters = (name) => [...name.toLowerCase()].sort().join("");
+  const start = given.toLowerCase().slice(0, 3);
+  const meant = names.find((name) => letters(name) === letters(given)) ?? names.find((name) => name.toLowerCase().startsWith(start));
+  return meant ? `; did you mean ${meant}?` : "";
+}
+
 /** Refuses fields of an object that have no meaning here. */
 function known(field, object, names) {
   for (const name of Object.keys(object)) {
     if (names.includes(name) || object[name] === undefined) continue;
-    const meant = names.find((other) => other.toLowerCase().startsWith(name.toLowerCase().slice(0, 3)));
-    throw new StridecError("INVALID", `${field}.${name}`, `${field}.${name}: no such field here; expected ${names.join(", ")}${meant ? `; did you mean ${meant}?` : ""}`);
+    throw new StridecError("INVALID", `${field}.${name}`, `${field}.${name}: no such field here; expected ${names.join(", ")}${didYouMean(name, names)}`);
   }
 }
 
@@ -115,6 +122,15 @@ function about(field, message) {
   return `${field}${own && !own[2] ? "" : ": "}${rest}`;
 }
 
+/** The way out of an error about a question, or nothing. */
+function wayOut({ target, maxStorageBufferBindingSize: given }, field, message) {
+  const [, names, said] = /expected one of (.*), got "(.*)"$/.exec(message) ?? [];
+  const device = field === "options.target" && target && names ? "; or give a device's limits: device.limits" : "";
+  if (names) return device + didYouMean(said, names.split(", "));
+  const isLimit = given === undefined && /which is what target .* binds/.test(message);
+  return isLimit ? "; if the device binds more, give the option { target: device.limits }" : "";
+}
+
 /** Asks the compiler. `names` are the caller's names of the fields. */
 function ask(question, bytes = "", names = OPTIONS) {
   if (!exports) throw new StridecError("FAILED", "", "the compiler is not loaded; expected `await init()` before the first call");
@@ -137,7 +153,7 @@ function ask(question, bytes = "", names = OPTIONS) {
   if (answer.error) {
     const { code, field, message, place } = answer.error;
     const name = names[field] ?? field;
-    throw new StridecError(code, name, about(name, message), place);
+    throw new StridecError(code, name, about(name, message) + wayOut(question, name, message), place);
   }
   return answer;
 }
@@ -164,9 +180,13 @@ function integer(field, given) {
 
 /** Returns the notation of a layout. */
 function notation(field, layout) {
-  if (typeof layout === "string") return layout;
+  if (typeof layout === "string") {
+    const [, first, second] = (/\bto$/.test(field) && /^\s*(\w+)\s*->\s*(\w+)\s*$/.exec(layout)) || [];
+    if (second) throw invalid(field, "a layout or an order", layout, `; did you mean "${second} over ${first}"?`);
+    return layout;
+  }
   if (!layout || typeof layout !== "object") throw invalid(field, "a notation or an object with type and dimensions", layout);
-  if (typeof layout.type !== "string" || !/^\w+$/.test(layout.type)) throw invalid(`${field}.type`, "an element type such as \"f32\"", layout.type);
+  if (typeof layout.type !== "string" || !/^\w+$/.test(layout.type)) throw invalid(`${field}.type`, "an element type such as \"f32\"", layout.type, "; a layout is a text such as \"f32[2,3]\", or an object with type and dimensions");
   const dimensions = integers(`${field}.dimensions`, layout.dimensions);
   const start = `${layout.type}[${dimensions}]`;
   known(field, layout, layout.strides ? ["type", "dimensions", "strides", "offset"] : ["type", "dimensions", "minorToMajor", "tiles", "elementSizeInBits"]);

@@ -142,7 +142,10 @@ test("errors name the field, the value and what is expected", () => {
   refuses(() => relayout("f32[37,53,4]", "f32[4,37,53]"), "to", "did you mean `f32[37,53,4]{1,0,2}`?");
   refuses(() => relayout("f32[4,4,3]", "f32[3,4,4]"), "to", "list the same dimensions in one order");
   refuses(() => relayout("f32[4,5]", "ABC"), "to", "to: layout letters", "NCDHW or PZYX", "'A'");
-  refuses(() => relayout("f32[6000,6000]", "f32[6000,6000]{0,1}"), "from", "from: expected an image of at most");
+  refuses(() => relayout("f32[6000,6000]", "f32[6000,6000]{0,1}"), "from", "from: expected an image of at most", "{ target: device.limits }");
+  // The limits are the device's already.
+  const limits = { maxStorageBufferBindingSize: 2 ** 20 };
+  assert.throws(() => relayout("f32[6000,6000]", "f32[6000,6000]{0,1}", { target: limits }), ({ message }) => !message.includes("device.limits"));
   refuses(() => relayout(7, "f32[2]"), "from", "got 7");
   refuses(() => relayout({ type: "f32", dimensions: [2, -1] }, "f32[2]"), "from.dimensions[1]", "-1");
   refuses(() => relayout({ type: "f32", dimensions: [2], order: [0] }, "f32[2]"), "from.order", "minorToMajor");
@@ -152,6 +155,12 @@ test("errors name the field, the value and what is expected", () => {
   refuses(() => relayout("f32[2]", "f32[2]", { target: new GPUDevice() }), "options.target", "got GPUDevice; did you mean its limits, such as device.limits?");
   refuses(() => relayout("f32[2]", "f32[2]", { target: Promise.resolve() }), "options.target", "got Promise");
   refuses(() => relayout("f32[2]", "f32[2]", { gap: "fill" }), "options.gap", "expected target, gaps, table; did you mean gaps?");
+  refuses(() => relayout("f32[2]", "f32[2]", { tagret: "webgpu" }), "options.tagret", "did you mean target?");
+  refuses(() => relayout("f32[2]", "f32[2]", { target: "webpgu" }), "options.target", "did you mean webgpu?", "device.limits");
+  refuses(() => convert("f32[2]", "torhc"), "as", "did you mean torch?");
+  refuses(() => relayout("f32[4,4,3]", "HWC->CHW"), "to", "did you mean \"CHW over HWC\"?");
+  refuses(() => slice("f32[4,4,3]", { offsets: [0, 0, 0], sizes: [4, 4, 3] }, { to: "HWC->CHW" }), "options.to", "did you mean \"CHW over HWC\"?");
+  refuses(() => relayout([2, 3], "f32[2,3]"), "from.type", "a text such as \"f32[2,3]\", or an object");
   refuses(() => relayout("f32[2]", "f32[2]", { to: "f32[2]" }), "options.to", "no such field here");
   refuses(() => slice("f32[4]", { offset: [0], sizes: [2] }), "window.offset", "did you mean offsets?");
   refuses(() => relayout("u8[2]", "u8[2]", { table: { entry: [] } }), "options.table.entry", "did you mean entries?");

@@ -180,13 +180,15 @@ test("a runner says what it expects", async () => {
   const runner = new KernelRunner(device);
   const kernel = relayout("u32[2,3]", "u32[2,3]{0,1}");
   const encoder = device.createCommandEncoder();
-  for (const [given, got] of [[JSON.stringify(kernel), /got string; if it is JSON, give JSON\.parse of it/], [undefined, /got undefined/], [[kernel], /got Array/], [Promise.resolve(kernel), /got Promise; await it/]]) {
+  for (const [given, got] of [[JSON.stringify(kernel), /got string; if it is JSON, give JSON\.parse of it/], [undefined, /got undefined/], [[kernel], /got Array/], [Promise.resolve(kernel), /got Promise; await it/], [{ ...kernel, bindings: undefined }, /got Object without bindings/]]) {
     for (const message of [/stridec\/gpu: expected a kernel or a program/, got]) {
       await assert.rejects(runner.prepare(given), { name: "TypeError", message });
       await assert.rejects(runner.run(given), { name: "TypeError", message });
       assert.throws(() => runner.encode(encoder, given), { name: "TypeError", message });
     }
   }
+  const [source, destination] = [make(24), make(24)];
+  assert.throws(() => runner.encode(encoder, kernel, { buffer: source, ofset: 0 }, destination), { name: "TypeError", message: /no field ofset; expected buffer, offset, size/ });
   encoder.finish();
   await assert.rejects(runner.run(kernel), /expected 1 input, got 0/);
   await assert.rejects(runner.run(kernel, [1, 2, 3]), /input 0: expected a typed array or an ArrayBuffer, got Array/);

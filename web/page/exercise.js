@@ -7,12 +7,20 @@ const EXERCISES = [
   "f32[3,6,9]{2,1,0:T(4,6)}", "s8[10,14]{1,0:T(4,8)(2,2)}", "f32[9,6]{0,1:T(4,4)}",
 ];
 
+/** The state of the exercise that the reader last saw, or nothing. */
+let latestExercise;
+
+/** The exercises that the reader has solved since the page was loaded, with their elements. */
+const solved = new Set();
+
 /** The state of the exercise after the layout `last`, or of the first; its element is random. */
 function stateOfExercise(last) {
   const from = EXERCISES[(EXERCISES.indexOf(last) + 1) % EXERCISES.length];
   const sizes = /\[(.*)\]/.exec(from)[1].split(",").map(Number);
   // The element is in the second half of each dimension, so that few are in the first tile.
-  const at = sizes.map((size) => size - 1 - Math.floor(Math.random() * Math.floor(size / 2)));
+  const element = () => sizes.map((size) => size - 1 - Math.floor(Math.random() * Math.floor(size / 2)));
+  let at = element();
+  for (let tries = 0; tries < 20 && solved.has(`${from} ${at}`); tries++) at = element();
   return { kind: "layout", from, at: at.join(), step: String(GUIDE.length + 1) };
 }
 
@@ -86,6 +94,7 @@ function showExercise(root, { from, at }, layoutOf, reveal) {
     root.append(make("p", {}, make("a", { href: hashOf(stateOfExercise()) }, "Begin ›")));
     return;
   }
+  latestExercise = { kind: "layout", from, at, step: String(GUIDE.length + 1) };
   const { sentences, rows, offset } = derivation(layout, given);
   const input = make("input", { id: "predicted", inputmode: "numeric", autocomplete: "off", "aria-describedby": "verdict-on" });
   const verdict = make("p", { id: "verdict-on", role: "status" });
@@ -96,12 +105,13 @@ function showExercise(root, { from, at }, layoutOf, reveal) {
       make("li", {}, `Each digit adds its product with its stride: ${rows.map((values) => values[4]).join(" + ")} = ${offset}.`)),
     make("table", {}, make("caption", { hidden: "" }, "Digits, major to minor"), row("th", ["digit", "here", "values", "stride", "adds"]), ...rows.map((values) => row("td", values))));
   const to = (text, selector) => make("a", { href: hashOf(RELAYOUT), "data-show": selector }, text);
-  const end = make("p", { id: "end", hidden: "" }, "This is the end of the guide. ", to("Run the relayout into these tiles of the TPU ›", "#run"), " or ", to("read its kernel ›", "#wgsl"));
+  const end = make("p", { id: "end", hidden: "" }, "This is the end of the guide. ", to("Run a relayout into the TPU's tiles of step 10 ›", "#run"), " or ", to("read its kernel ›", "#wgsl"));
   const form = make("form", {}, make("label", { for: "predicted" }, `Offset of the element ${show(given)} `), input, make("button", {}, "Check"));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  const solution = `${from} ${at}`;
+  const check = () => {
     const answer = answerOf(input.value);
     const isRight = answer === offset;
+    if (isRight) solved.add(solution);
     verdict.textContent = verdictOn(answer, offset, from, given, layoutOf);
     verdict.dataset.verdict = isRight ? "pass" : "fail";
     // A slip of the keys is no answer, and reveals nothing.
@@ -112,8 +122,17 @@ function showExercise(root, { from, at }, layoutOf, reveal) {
     if (!isRight) return;
     end.hidden = false;
     reveal();
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    check();
   });
   why.addEventListener("toggle", () => why.open && reveal());
   root.append(make("p", {}, "The array is ", make("code", {}, from), ". Where is its element ", make("strong", {}, show(given)), "?"), form, verdict, why, end,
     make("p", {}, make("a", { href: hashOf(stateOfExercise(from)) }, "Another exercise ›")));
+  // The reader comes back to an exercise with its answer.
+  if (solved.has(solution)) {
+    input.value = String(offset);
+    check();
+  }
 }

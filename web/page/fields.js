@@ -1,7 +1,7 @@
 "use strict";
 // The fields of a kind. Each has a text, an error under it, and controls if it holds a layout.
 
-const LABELS = { from: "Layout", to: "To", offsets: "Offsets", sizes: "Sizes", strides: "Strides", module: "HLO text" };
+const LABELS = { from: "Layout", to: "To", offsets: "Offsets", sizes: "Sizes", strides: "Steps", module: "HLO text" };
 const HINTS = { to: "empty: dense rows", module: "HLO or StableHLO text, or a file with a module: drop it anywhere" };
 const MEMORY_LABEL = "HLO text, lines of an out-of-memory report, or a layout";
 /** The fields with a number for each dimension, and the least value of the numbers. */
@@ -14,11 +14,21 @@ const CONTEXT = 40;
 class Fields {
   constructor(root, changed, dropped) {
     Object.assign(this, { root, changed, dropped });
+    /** True if the reader wants the controls in the guide, and null before the first choice. */
+    this.wantsInGuide = null;
   }
 
   /** Shows the fields of a state's kind with its texts. Fields that stay keep the cursor. */
   show(state) {
     if (this.kind !== state.kind) this.build(state.kind);
+    // In the guide on a small screen, the text and the picture come first. Elsewhere the controls
+    // are open until the reader folds them.
+    const isGuide = Boolean(state.step);
+    if (isGuide || this.isGuide) {
+      const isOpen = !isGuide || (this.wantsInGuide ?? hasRoom());
+      for (const { controls } of Object.values(this.fields)) if (controls) controls.parentElement.open = isOpen;
+    }
+    this.isGuide = isGuide;
     for (const [name, { input }] of Object.entries(this.fields)) {
       if (input.value !== state[name]) input.value = state[name];
     }
@@ -50,7 +60,12 @@ class Fields {
       }
       if (name === "from" || name === "to") {
         const controls = make("div", { class: "layout-controls" });
-        row.append(make("details", { open: "" }, make("summary", {}, "Controls"), controls));
+        const folded = make("details", { open: "" }, make("summary", {}, "Controls"), controls);
+        folded.firstChild.addEventListener("click", () => {
+          if (this.isGuide) this.wantsInGuide = !folded.open;
+        });
+        folded.addEventListener("toggle", fitText);
+        row.append(folded);
         this.fields[name].controls = controls;
       }
       if (name in LISTS) {

@@ -55,6 +55,7 @@
     const hash = why && state.kind !== "image" ? hashWithout(state) : hashOf(state);
     const kept = why && state.kind !== "image" ? { kept: { state: { ...state }, dropped } } : null;
     if (!kept) keepHash(hash);
+    if (!kept && state.step) keepHash(hash, GUIDE_AT);
     if (!kept && hash === location.hash && !history.state) return;
     try {
       history[push ? "pushState" : "replaceState"](kept, "", hash);
@@ -181,10 +182,15 @@
       showProgram(answerRoot, page);
       fitHeadings(first);
     } else {
-      end = showLayouts(answerRoot, page, state.at?.split(",").map(Number), (index) => {
+      const endLayouts = showLayouts(answerRoot, page, state.at?.split(",").map(Number), (index) => {
         state.at = index.join(",");
         writeSoon();
       });
+      const endMarks = markWindow(first, page);
+      end = () => {
+        endLayouts();
+        endMarks();
+      };
     }
     // The part below is drawn after the next frame, so that typing waits only for the visible part.
     const number = ++answered;
@@ -278,7 +284,7 @@
       if (kind !== state.kind && state.from !== undefined) Object.assign(to, suited(kind, state.from));
       return { name, href: hashOf(to), isCurrent: kind === state.kind && !state.step };
     });
-    links.unshift({ name: "Guide", href: hashOf(stateOfStep(0)), isCurrent: Boolean(state.step) });
+    links.unshift({ name: "Guide", href: guideHash(), isCurrent: Boolean(state.step) });
     const root = place("kinds");
     if (!root.firstChild) root.append(...links.map(({ name }) => make("a", {}, name)));
     links.forEach(({ href, isCurrent }, at) => {
@@ -314,7 +320,9 @@
       answerRoot.removeAttribute("aria-busy");
       for (const part of ["first", "below"]) place(part).replaceChildren();
     }
+    if (state.step) keepHash(hashOf(state), GUIDE_AT);
     document.body.dataset.kind = state.kind;
+    document.body.toggleAttribute("data-guide", Boolean(state.step));
     document.body.toggleAttribute("data-exercise", isExercise(state));
     showKinds();
     showTarget();
@@ -330,6 +338,7 @@
     if (compiler) answer();
     writeAddress();
     if (isExercise(state)) place("notations").hidden = true;
+    fitText();
   }
 
   /** Shows the state again after the compiler's restart, once: a state may panic every time. */
@@ -348,6 +357,11 @@
     readAddress();
     fields.forget();
     render();
+  });
+  addEventListener("resize", fitText);
+  // The picture of an example is at the top of the page.
+  place("examples").addEventListener("click", ({ target, ctrlKey, metaKey, shiftKey }) => {
+    if (target.closest('a[href^="#"]') && !ctrlKey && !metaKey && !shiftKey) scrollTo(0, 0);
   });
   place("guide").addEventListener("click", ({ target }) => (wanted = target.closest("[data-show]")?.dataset.show ?? wanted));
   // The text may have changed since the links were made, so they are made again before a click.

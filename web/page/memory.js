@@ -7,18 +7,20 @@ const majorToMinor = (shape) => /{([\d,]*)/.exec(shape)[1].split(",").reverse();
 function showMemory(root, { buffers, more, unknown, sums }) {
   const link = (text, state) => make("a", { href: hashOf(state) }, make("code", {}, text));
   const named = buffers.some(({ name }) => name);
-  const row = ({ name, computation, shape, isArray, bytes, unpadded, factor, cheapest }) => {
-    const advice = make("td", { class: "text" });
-    if (cheapest) advice.append(`${cheapest.saved} less as `, link(cheapest.shape, { kind: "relayout", from: shape, to: cheapest.shape }));
-    else advice.append("no order of the dimensions takes less");
-    return make("tr", {}, make("td", {}, bytes), make("td", {}, unpadded), make("td", {}, `${factor}×`),
-      make("td", { class: "text" }, isArray ? link(shape, { kind: "layout", from: shape }) : make("code", {}, shape)), advice,
-      ...(named ? [make("td", { class: "text" }, name + (computation && ` (${computation})`))] : []));
-  };
   const numbers = ["in memory", "elements", "factor"];
   const texts = ["layout", "the cheapest order", ...(named ? ["buffer"] : [])];
+  const row = ({ name, computation, shape, isArray, bytes, unpadded, factor, cheapest }) => {
+    const cell = (column, kind, ...content) => make("td", { role: "cell", "data-name": column, class: kind }, ...content);
+    const advice = cell("the cheapest order", "text");
+    if (cheapest) advice.append(`${cheapest.saved} less as `, link(cheapest.shape, { kind: "relayout", from: shape, to: cheapest.shape }));
+    else advice.append("no order of the dimensions takes less");
+    return make("tr", { role: "row" }, ...[bytes, unpadded, `${factor}×`].map((text, at) => cell(numbers[at], "", text)),
+      cell("layout", "text", isArray ? link(shape, { kind: "layout", from: shape }) : make("code", {}, shape)), advice,
+      ...(named ? [cell("buffer", "text", name + (computation && ` (${computation})`))] : []));
+  };
   const head = [...numbers.map((text) => make("th", { scope: "col" }, text)), ...texts.map((text) => make("th", { scope: "col", class: "text" }, text))];
-  const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...buffers.map(row)));
+  // A narrow screen shows each row as a list. The roles say that it is still a table.
+  const table = make("table", { role: "table", class: "stacked" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", { role: "rowgroup" }, ...buffers.map(row)));
   const total = make("table", {}, make("tbody", {}, ...sums.map(([name, bytes]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, bytes)))));
   const notes = [];
   // The most urgent answer comes first, so that a narrow screen shows it too.

@@ -56,21 +56,29 @@ function hashWithout(state) {
   return hashOf(short);
 }
 
+/** The names under which the browser keeps the last address, and the last one in the guide. */
 const LAST = "stridec";
+const GUIDE_AT = "stridec-guide";
 
-/** The address that the reader left, or that of the first step of the guide. */
-function firstHash() {
+/** The address that is kept under `name`, or that of the first step of the guide. */
+function keptHash(name) {
   try {
-    return localStorage.getItem(LAST) || hashOf(stateOfStep(0));
+    return localStorage.getItem(name) || hashOf(stateOfStep(0));
   } catch {
     return hashOf(stateOfStep(0));
   }
 }
 
+/** The address that the reader left. */
+const firstHash = () => keptHash(LAST);
+
+/** The address in the guide that the reader left. */
+const guideHash = () => keptHash(GUIDE_AT);
+
 /** Keeps an address for the next visit, if the browser allows it. */
-function keepHash(hash) {
+function keepHash(hash, name = LAST) {
   try {
-    localStorage.setItem(LAST, hash);
+    localStorage.setItem(name, hash);
   } catch {
     // A page without storage starts with the guide.
   }

@@ -390,15 +390,18 @@ const steps = {
 
   async "the guide leads on: links in its text, and to the kernel at its end"(page) {
     await go(page, await page.evaluate(() => hashOf(stateOfStep(7))));
+    await page.click("#guide .question summary");
     for (const [at, layout] of ["f32[1024,3]{1,0:T(8,128)}", "f32[1024,3]{0,1:T(8,128)}"].entries()) {
       await (await page.$$("#guide .text a"))[at].click();
       await page.waitForFunction((layout) => document.getElementById("field-from").value === layout, {}, layout);
       assert.match(await text(page, "#guide h2"), /^8 of 11/);
+      assert(await page.$eval("#guide .question details", ({ open }) => open), "the link closes the answer");
     }
     // Step 2 asks about an element with another place than in step 1.
     const [first, second] = await page.evaluate(() => GUIDE.map(({ layout, ask: [, , index] }) => [layout, index]));
     assert.notEqual(offsetByTiles(first[0], second[1]), offsetByTiles(second[0], second[1]));
     for (const [at, selector] of ["#run", "#wgsl"].entries()) {
+      await page.evaluate(() => solved.clear());
       await go(page, "#layout?from=f32[7,10]{1,0:T(4,4)}&at=5,6&step=11");
       assert(await page.$eval("#end", ({ hidden }) => hidden));
       await page.type("#predicted", "70\n");
@@ -406,8 +409,112 @@ const steps = {
       await page.waitForFunction((selector) => document.activeElement === document.querySelector(selector), {}, selector);
       const { top, bottom } = await page.$eval(selector, (part) => { const { top, bottom } = part.getBoundingClientRect(); return { top, bottom }; });
       assert(bottom > 0 && top < 900, `${selector} from ${top} to ${bottom}`);
+      // On the way back, the answer is there.
+      await page.goBack();
+      await page.waitForSelector("#verdict-on[data-verdict=pass]");
+      assert.equal(await value(page, "from"), "f32[7,10]{1,0:T(4,4)}");
+      assert.equal(await page.$eval("#predicted", (input) => input.value), "70");
+      assert(!(await page.$eval("#answer", ({ hidden }) => hidden)));
     }
     await page.evaluate(() => scrollTo(0, 0));
+  },
+
+  async "the guide keeps its step, and its exercise"(page) {
+    const step = () => text(page, "#guide h2");
+    const follow = async (root, name) => {
+      const links = await page.$$eval(`${root} a`, (all) => all.map((link) => link.textContent));
+      await (await page.$$(`${root} a`))[links.indexOf(name)].click();
+      await page.waitForSelector("#answer:not([aria-busy])");
+    };
+    await go(page, await page.evaluate(() => hashOf(stateOfStep(6))));
+    await follow("#kinds", "Relayout");
+    await page.waitForSelector("body[data-kind=relayout]");
+    await follow("#kinds", "Guide");
+    await page.waitForSelector("body[data-guide]");
+    assert.match(await step(), /^7 of 11/);
+    await go(page, await page.evaluate(() => hashOf(stateOfStep(10))));
+    const exercise = await hash(page);
+    await follow("#guide .steps", "‹ Back");
+    await page.waitForFunction(() => document.querySelector("#guide h2").textContent.startsWith("10 of 11"));
+    await follow("#guide .steps", "Next ›");
+    await page.waitForFunction(() => document.querySelector("#guide h2").textContent.startsWith("11 of 11"));
+    assert.equal(await hash(page), exercise);
+  },
+
+  async "the guide on a small screen: its text, the picture, the sum and the map"(page) {
+    for (const [width, height] of [[800, 600], [390, 844]]) {
+      await page.setViewport({ width, height });
+      for (let step = 1; step <= 10; step++) {
+        await go(page, await page.evaluate((at) => hashOf(stateOfStep(at)), step - 1));
+        await page.evaluate(() => { document.querySelector("#guide .text").open = true; });
+        await page.waitForFunction(() => document.querySelector("#guide .box").style.maxHeight);
+        const seen = await page.evaluate(() => {
+          scrollTo(0, 0);
+          fitText();
+          const box = document.querySelector("#guide .box");
+          const bottom = (selector) => Math.max(0, ...[...document.querySelectorAll(selector)].map((part) => part.getBoundingClientRect().bottom));
+          return {
+            text: box.clientHeight, isCut: box.scrollHeight > box.clientHeight + 4, fades: getComputedStyle(box).maskImage !== "none",
+            folded: !document.querySelector("#question details").open, fields: bottom("#question"), height: innerHeight,
+            sum: bottom("#first .sum"), map: bottom("#first .overview"), live: document.getElementById("live").getBoundingClientRect().top,
+          };
+        });
+        const say = `step ${step} at ${width} by ${height}: ${JSON.stringify(seen)}`;
+        assert(seen.folded, `the controls are open: ${say}`);
+        assert.equal(seen.fades, seen.isCut, `the end of the text: ${say}`);
+        assert(!seen.isCut || seen.text >= 110, `the text has little room: ${say}`);
+        assert(Math.max(seen.sum, seen.map) <= seen.live && seen.fields <= seen.height, `not on the first screen: ${say}`);
+      }
+      // The line opens the controls, and they stay open.
+      await page.click("#question summary");
+      await go(page, await page.evaluate(() => hashOf(stateOfStep(1))));
+      assert(await page.$eval("#question details", ({ open }) => open));
+      await page.click("#question summary");
+      await go(page, "#layout?from=f32[2,3]{0,1}");
+      assert(await page.$eval("#question details", ({ open }) => open));
+    }
+    // Elsewhere each field has its own, which an edit of the other field leaves as they are.
+    await go(page, "#relayout?from=f32[4,6]{1,0}&to=f32[4,6]{0,1}");
+    await page.click("#question .field-from summary");
+    await paste(page, "from", "f32[4,7]{1,0}");
+    assert.deepEqual(await page.$$eval("#question details", (all) => all.map(({ open }) => open)), [false, true]);
+    assert.equal(await value(page, "to"), "f32[4,7]{0,1}");
+    await page.waitForFunction(() => location.hash.includes("f32[4,7]"));
+    await page.setViewport({ width: 390, height: 844 });
+    await go(page, "#relayout?from=f32[4,6]{1,0}&to=f32[4,6]{0,1}");
+    const tabs = await page.$$eval(".tabs button", (all) => all.map((tab) => tab.getBoundingClientRect().right));
+    assert(Math.max(...tabs) <= 390, `a language is cut: ${tabs}`);
+    for (const width of [390, 800]) {
+      await page.setViewport({ width, height: 844 });
+      await go(page, "#memory");
+      const cells = await page.$$eval("#first table a", (all) => all.map((link) => link.getBoundingClientRect().right));
+      assert(cells.length === 2 && Math.max(...cells) <= width, `a layout is cut: ${cells}`);
+    }
+    await page.evaluate(() => { wantsText = null; });
+    await page.setViewport({ width: 1300, height: 900 });
+  },
+
+  async "an example scrolls to its picture, and a slice marks what it leaves out"(page) {
+    await go(page, "#layout?from=f32[2,3]{1,0}");
+    await page.evaluate(() => document.querySelector("#examples li:last-child a").scrollIntoView());
+    assert((await page.evaluate(() => scrollY)) > 100);
+    await page.$$eval("#examples li a", (links) => links[1].click());
+    await page.waitForFunction(() => document.getElementById("field-from").value === "f32[2,3]{0,1}" && scrollY === 0);
+    await go(page, "#slice?from=f32[8,12]{1,0}&offsets=0,1&sizes=8,11&strides=-2,3&to=");
+    const kept = await page.$$eval("#explore-source [data-at]:not(.left-out)", (all) => all.map(({ dataset }) => dataset.at));
+    assert.equal(kept.join(" "), [1, 3, 5, 7].flatMap((row) => [1, 4, 7, 10].map((column) => `${row},${column}`)).join(" "));
+    assert.equal(await page.$$eval("#first .left-out[data-at]", (all) => all.length), 96 - 16);
+    assert.match(await text(page, "#explore-source"), /left out by the slice/);
+    // The cells of another part of the array are marked too.
+    await go(page, "#slice?from=f32[80,12]{1,0}&offsets=0,1&sizes=80,11&strides=1,1&to=");
+    await page.focus("#explore-source .grid");
+    await page.keyboard.press("PageDown");
+    await page.keyboard.press("PageDown");
+    await page.waitForFunction(() => document.querySelector('#explore-source [data-at="30,0"].left-out'));
+    assert.equal(await page.$('#explore-source [data-at="30,1"].left-out'), null);
+    // A relayout leaves nothing out.
+    await go(page, "#relayout?from=f32[4,6]{1,0}&to=f32[4,6]{0,1}");
+    assert.equal(await page.$("#first .left-out"), null);
   },
 
   async "figures of other pages"(page) {
@@ -541,7 +648,7 @@ const steps = {
           const live = document.getElementById("live");
           const bottom = live && getComputedStyle(live).position === "sticky" ? Math.min(innerHeight, box(live).top) : innerHeight;
           const [top, high] = [...cells, ...drawings][0];
-          const controls = Math.max(0, ...[...document.querySelectorAll("#question input, #question select, #question button, #question textarea")].map((control) => box(control).bottom));
+          const controls = Math.max(0, ...[...document.querySelectorAll("#question input, #question select, #question button, #question textarea")].filter((control) => control.checkVisibility()).map((control) => box(control).bottom));
           return { end: top + high, bottom, controls, height: innerHeight, kernel: document.querySelector("#run") && box(document.querySelector("#run")).top - top };
         });
         const say = `${state} at ${width} by ${height}: ${JSON.stringify(seen)}`;
@@ -555,6 +662,7 @@ const steps = {
     for (const [width, height] of [[1300, 900], [800, 600], [390, 844]]) {
       await page.setViewport({ width, height });
       for (const state of [...guide, solved[0]]) {
+        await page.evaluate(() => solved.clear());
         await go(page, state);
         await page.evaluate(() => { document.querySelector("#guide .text").open = true; });
         if (state === solved[0]) await page.type("#predicted", `${solved[1]}\n`);
@@ -725,7 +833,7 @@ const steps = {
     await paste(page, "strides", "-1,-1");
     assert.equal(await text(page, "#fault-strides"), "");
     // The numbers of a slice have the names that they have everywhere else.
-    assert.deepEqual(await page.$$eval(".field > label", (all) => all.map((label) => label.textContent)), ["From", "Offsets", "Sizes", "Strides", "To"]);
+    assert.deepEqual(await page.$$eval(".field > label", (all) => all.map((label) => label.textContent)), ["From", "Offsets", "Sizes", "Steps", "To"]);
   },
 
   async "a layout above WebGPU's limit has a way out"(page) {
