@@ -13,7 +13,7 @@ use stridec::{
 
 use crate::{
     array::HostArray,
-    errors::{at, invalid},
+    errors::{at, invalid, with_advice},
     numbers::{counted, numbers, shown},
     shape::{Described, Shape},
 };
@@ -37,7 +37,10 @@ pub(crate) fn layout(
     if let Some(text) = text(given) {
         return match named(&text, rank, argument) {
             Some(layout) => layout.map(Some),
-            None => text.parse::<Layout>().map(Some).map_err(|error| at(argument, error)),
+            None => {
+                let layout = text.parse::<Layout>().map(Some);
+                layout.map_err(|error| advised(&text, at(argument, error)))
+            }
         };
     }
     if let Some(name) = memory_format(given) {
@@ -142,6 +145,30 @@ fn named(text: &str, rank: usize, argument: &str) -> Option<PyResult<Layout>> {
     })
 }
 
+/// Returns the exception for text that is no layout, with the names of layouts if the text is a
+/// word.
+fn advised(text: &str, raised: PyErr) -> PyErr {
+    if text.contains(['{', '[', '(']) || text.trim().is_empty() {
+        return raised;
+    }
+    let advice = "; names of layouts are \"C\", \"F\", \"channels_last\" and letters such as \"NHWC\", \
+                  and `tiles=\"tpu\"` of relayout and Shape gives the tiles of a TPU";
+    with_advice(raised, advice)
+}
+
+/// Returns the number of dimensions of a layout or a whole shape, or `None` if it is neither text
+/// nor a `Shape`.
+pub(crate) fn rank_of(given: &Bound<'_, PyAny>) -> Option<usize> {
+    if let Ok(shape) = given.cast::<Shape>() {
+        return shape.get().described.tensor().ok().map(|tensor| tensor.descriptor().rank());
+    }
+    let text = text(given)?;
+    match text.parse::<Layout>() {
+        Ok(layout) => Some(layout.minor_to_major.len()),
+        Err(_) => text.parse::<Tensor>().ok().map(|tensor| tensor.descriptor().rank()),
+    }
+}
+
 /// Returns the name of a `torch.memory_format`, or `None` for another object.
 fn memory_format(given: &Bound<'_, PyAny>) -> Option<String> {
     let is_format = given.get_type().name().is_ok_and(|name| name == "memory_format");
@@ -184,7 +211,9 @@ pub(crate) fn destination(
     };
     let whole = given.is_instance_of::<Shape>() || text(given).is_some_and(is_whole);
     if whole {
-        let tensor = tensor(given, argument)?;
+        let name = text(given);
+        let tensor = tensor(given, argument);
+        let tensor = tensor.map_err(|error| advised(name.as_deref().unwrap_or("{"), error))?;
         let own = tensor.descriptor().element_type();
         return match dtype.filter(|&dtype| dtype != own) {
             Some(dtype) => Err(invalid("dtype", own.name(), dtype.name())),

@@ -4,7 +4,7 @@
 use pyo3::{
     intern,
     prelude::*,
-    types::{PyBytes, PyDict, PyList, PyString},
+    types::{PyBytes, PyDict, PyList, PyString, PyType},
 };
 use stridec::hlo::{DefaultTiles, MemoryReport, Module};
 
@@ -19,6 +19,20 @@ pub(crate) struct Given {
     /// The name of the argument.
     argument: String,
     pub(crate) call: Option<Call>,
+    declared: Declared,
+}
+
+/// The layouts that a module declares for its parameters and results.
+enum Declared {
+    /// Those that are in the source.
+    Own,
+    /// None. JAX lowered the function without layouts, so that it takes and returns row-major
+    /// arrays. XLA still infers layouts when it converts a lowered function to HLO: a transpose is
+    /// a result in another order.
+    RowMajor,
+    /// Those of this StableHLO text. JAX's `Format` is an attribute there, which the conversion to
+    /// HLO drops.
+    Text(String),
 }
 
 enum Source {
@@ -48,13 +62,15 @@ impl Given {
                 return Err(invalid(argument, expected, format!("the path {}", shown(given))));
             }
             let source = Source::Text(text.to_string_lossy().into_owned());
-            return Ok(Self { source, argument: argument.to_owned(), call: None });
+            let (argument, declared) = (argument.to_owned(), Declared::Own);
+            return Ok(Self { source, argument, call: None, declared });
         }
         if let Ok(bytes) = given.cast::<PyBytes>() {
             return Ok(Self {
                 source: Source::Proto(bytes.as_bytes().to_vec()),
                 argument: argument.to_owned(),
                 call: None,
+                declared: Declared::Own,
             });
         }
         // `jax.stages.Traced` has the arguments already.
@@ -70,11 +86,14 @@ impl Given {
         }
         if let Some(method) = given.getattr_opt(intern!(py, "mlir_module"))? {
             let source = Source::Text(method.call0()?.extract()?);
-            return Ok(Self { source, argument: argument.to_owned(), call: Call::of(given)? });
+            let (argument, declared) = (argument.to_owned(), Declared::Own);
+            return Ok(Self { source, argument, call: Call::of(given)?, declared });
         }
+        let mut declared = Declared::Own;
         let module = if let Some(method) = given.getattr_opt(intern!(py, "compiler_ir"))? {
             let arguments = PyDict::new(py);
             arguments.set_item(intern!(py, "dialect"), "hlo")?;
+            declared = Declared::by_jax(given)?;
             method.call((), Some(&arguments))?
         } else if let Some(method) = given.getattr_opt(intern!(py, "runtime_executable"))? {
             method.call0()?.call_method0(intern!(py, "hlo_modules"))?.get_item(0)?
@@ -83,8 +102,9 @@ impl Given {
         };
         let Some(method) = module.getattr_opt(intern!(py, "as_serialized_hlo_module_proto"))?
         else {
-            let expected = if given.hasattr(intern!(py, "lower"))? {
-                "what `lower` gives: call it with the function's arguments"
+            let is_function = given.is_callable() && !given.is_instance_of::<PyType>();
+            let expected = if is_function || given.hasattr(intern!(py, "eqns"))? {
+                LOWER
             } else {
                 "a serialized HloModuleProto, HLO or StableHLO text, jax.stages.Lowered or Compiled, or \
                  jax.export.Exported"
@@ -96,13 +116,17 @@ impl Given {
             source: Source::Proto(bytes),
             argument: argument.to_owned(),
             call: Call::of(given)?,
+            declared,
         })
     }
 
     pub(crate) fn module(&self, py: Python<'_>) -> PyResult<Module> {
-        py.detach(|| match &self.source {
-            Source::Proto(bytes) => Module::decode(bytes),
-            Source::Text(text) => Module::parse(text),
+        py.detach(|| match (&self.source, &self.declared) {
+            (_, Declared::Text(text)) | (Source::Text(text), _) => Module::parse(text),
+            (Source::Proto(bytes), Declared::Own) => Module::decode(bytes),
+            (Source::Proto(bytes), Declared::RowMajor) => {
+                Ok(Module::decode(bytes)?.with_default_layouts())
+            }
         })
         .map_err(|error| at(&self.argument, error))
     }
@@ -113,6 +137,29 @@ impl Given {
             Source::Text(text) => MemoryReport::of_text_tiled(text, tiles),
         })
         .map_err(|error| at(&self.argument, error))
+    }
+}
+
+/// The expected argument in a message about a function that is not lowered.
+pub(crate) const LOWER: &str =
+    "a function that is lowered for its arguments, as in jax.jit(f).lower(x)";
+
+impl Declared {
+    /// Returns the layouts that JAX declares for a `jax.stages.Lowered`.
+    fn by_jax(lowered: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = lowered.py();
+        // The text without its constants is short.
+        let options = PyDict::new(py);
+        options.set_item(intern!(py, "large_elements_limit"), 1)?;
+        let short = lowered
+            .call_method1(intern!(py, "compiler_ir"), ("stablehlo",))?
+            .getattr(intern!(py, "operation"))?
+            .call_method(intern!(py, "get_asm"), (), Some(&options))?;
+        if !short.extract::<String>()?.contains("mhlo.layout_mode = \"{") {
+            return Ok(Self::RowMajor);
+        }
+        let text = lowered.call_method0(intern!(py, "as_text"))?;
+        Ok(Self::Text(text.extract()?))
     }
 }
 

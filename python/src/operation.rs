@@ -19,9 +19,9 @@ use stridec::{
 use crate::{
     array::{HostArray, Image, Room, element_type},
     device::Device,
-    errors::{at, invalid, raised, renamed},
+    errors::{at, invalid, raised, renamed, with_advice},
     kernel::Kernel,
-    layout::{default_tiles, destination, named_memory, tensor, tiled},
+    layout::{default_tiles, destination, named_memory, rank_of, tensor, tiled},
     library::Library,
     numbers::{self, numbers},
     picture::{self, Drawn},
@@ -423,10 +423,27 @@ pub(crate) fn relayout<'py>(
     let array = whole(array)?;
     let operation = recent::relayout(&array, recent::Destination { to, dtype, tiles }, || {
         let from = array.tensor()?;
-        let to = destination(&from, array.sizes(), dtype)?;
-        Ok(Operation::between(from, to)?.lowered)
+        let advised = |error| memory_advice(error, array.sizes().len(), rank_of(to));
+        let to = destination(&from, array.sizes(), dtype).map_err(advised)?;
+        let differs = to.descriptor().sizes() != array.sizes();
+        let operation = Operation::between(from, to);
+        let advised = |error| if differs { with_advice(error, MEMORY_ADVICE) } else { error };
+        Ok(operation.map_err(advised)?.lowered)
     })?;
     run_on(py, &operation, (given, &array), out, device)
+}
+
+/// The end of a message about an array whose extents are not those of a layout.
+const MEMORY_ADVICE: &str =
+    "; if the array is the memory of a layout, give the shape with that layout as `source=`";
+
+/// Returns the exception for an array of `rank` dimensions and another argument, with advice if
+/// that one has another number of dimensions.
+fn memory_advice(raised: PyErr, rank: usize, other: Option<usize>) -> PyErr {
+    match other {
+        Some(other) if other != rank => with_advice(raised, MEMORY_ADVICE),
+        _ => raised,
+    }
 }
 
 /// Returns the number of a dimension, or `None` for None.
@@ -480,7 +497,13 @@ pub(crate) fn slice<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let given = array;
     let (array, from) = described_or_whole(array, source)?;
-    let operation = Operation::window(from, window(offsets, sizes, strides)?, to)?;
+    let window = window(offsets, sizes, strides)?;
+    let (rank, other) = (array.sizes().len(), window.window_sizes.len());
+    let advised = |error| match source {
+        None => memory_advice(error, rank, Some(other)),
+        Some(_) => error,
+    };
+    let operation = Operation::window(from, window, to).map_err(advised)?;
     run_on(py, &operation.lowered, (given, &array), out, Device::given(device)?)
 }
 

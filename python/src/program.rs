@@ -25,7 +25,7 @@ use crate::{
     layout::text,
     library::Library,
     logical::{image, logical},
-    module::{Call, DEVICE_ADVICE, Given},
+    module::{Call, DEVICE_ADVICE, Given, LOWER},
     numbers::{self, counted, shown},
     picture::{self, Drawn},
     shape::Shape,
@@ -36,17 +36,17 @@ use crate::{
 ///
 /// `module` is a serialized `HloModuleProto`, HLO or StableHLO text, or the result of
 /// `jax.jit(f).lower(x)`, of its `compile()`, or of `jax.export.export(f)(x)`. A program that was
-/// made from a function of JAX takes and returns the values of that function. With
-/// `layouts="default"`, parameters and results are in row-major order, whatever the layouts in the
-/// module. Calls run on `device`: "host", as without it, "gpu", or "auto" for a GPU if there is
-/// one.
+/// made from a function of JAX takes and returns the values of that function. Parameters and
+/// results have the layouts that the module declares. Of a function that JAX lowered, these are
+/// the ones of its `Format`s, and row-major order where it has none. With `layouts="default"`, all
+/// are in row-major order. Calls run on `device`: "host", as without it, "gpu", or "auto" for a GPU
+/// if there is one.
 ///
 /// A call of the program, `program(x, y)`, takes the arguments of the function and returns its
 /// results. 64-bit numbers of numpy are read as the 32-bit ones of the function. A result is an
-/// array with the extents of the function's result. Its memory has the layout that the module
-/// declares, so it may be a transposed view unless `layouts="default"`. A program
-/// without a function takes an array for each parameter, and returns an array or a tuple of them.
-/// Gradients are not followed.
+/// array with the extents of the function's result. If its layout is not row-major, the array is
+/// not contiguous. A program without a function takes an array for each parameter, and returns an
+/// array or a tuple of them. Gradients are not followed.
 ///
 /// >>> import numpy, stridec
 /// >>> program = stridec.Program('''
@@ -238,8 +238,7 @@ fn converted(
 ) -> PyResult<HostArray> {
     let py = given.py();
     let expected = format!("numbers that fit {}", element_type.name());
-    let refused_value = || invalid(argument, &expected, shown(given));
-    let refused = |_| refused_value();
+    let refused = |_| invalid(argument, &expected, shown(given));
     let name = NumpyArray::dtype(element_type).unwrap_or("uint8");
     let numpy = numpy(py)?;
     let whole = numpy.call_method1(intern!(py, "asarray"), (given,))?;
@@ -251,15 +250,29 @@ fn converted(
     let made = whole.call_method1(intern!(py, "astype"), (dtype(py, name)?,));
     quiet.call_method1(intern!(py, "__exit__"), (py.None(), py.None(), py.None()))?;
     let made = made.map_err(refused)?;
-    let equal = |a, b| numpy.call_method1(intern!(py, "array_equal"), (a, b))?.is_truthy();
-    let fits = if is_integer(element_type) {
-        equal(&whole, &made)?
+    let differ = |a, b| numpy.call_method1(intern!(py, "not_equal"), (a, b));
+    let misfits = if is_integer(element_type) {
+        differ(&whole, &made)?
     } else if given.is_instance_of::<PyInt>() {
-        is_finite(numpy, &made)?.is_truthy()?
+        numpy.call_method1(intern!(py, "logical_not"), (is_finite(numpy, &made)?,))?
     } else {
-        equal(&is_finite(numpy, &whole)?, &is_finite(numpy, &made)?)?
+        differ(&is_finite(numpy, &whole)?, &is_finite(numpy, &made)?)?
     };
-    if fits { HostArray::of(&made, argument) } else { Err(refused_value()) }
+    if !numpy.call_method1(intern!(py, "any"), (&misfits,))?.is_truthy()? {
+        return HostArray::of(&made, argument);
+    }
+    let rank: usize = whole.getattr(intern!(py, "ndim"))?.extract()?;
+    if rank == 0 {
+        return Err(invalid(argument, &expected, shown(given)));
+    }
+    // An array may have millions of elements, so the message names the first that does not fit.
+    let first = numpy.call_method1(intern!(py, "argwhere"), (&misfits,))?.get_item(0)?;
+    let index = PyTuple::new(
+        py,
+        first.call_method0(intern!(py, "tolist"))?.try_iter()?.collect::<PyResult<Vec<_>>>()?,
+    )?;
+    let (value, dtype) = (whole.get_item(&index)?.str()?, whole.getattr(intern!(py, "dtype"))?);
+    Err(invalid(argument, &expected, format!("{value} at {index} of an array of {dtype}")))
 }
 
 /// Returns an array that has True for each element that is neither infinite nor NaN.
@@ -273,14 +286,24 @@ fn is_finite<'py>(
 #[pymethods]
 impl Program {
     #[new]
-    #[pyo3(signature = (module, /, *, target=None, layouts=None, device=None))]
+    #[pyo3(
+        signature = (module, /, *others, target=None, layouts=None, device=None),
+        text_signature = "(module, /, *, target=None, layouts=None, device=None)",
+    )]
     fn new(
         py: Python<'_>,
         module: &Bound<'_, PyAny>,
+        others: &Bound<'_, PyTuple>,
         target: Option<&Bound<'_, PyAny>>,
         layouts: Option<&Bound<'_, PyAny>>,
         device: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        if !others.is_empty() {
+            let given = counted(others.len() + 1, "argument");
+            return Err(PyTypeError::new_err(format!(
+                "module: expected one argument, {LOWER}, got {given}"
+            )));
+        }
         let device = Device::given(device)?;
         let given = Given::of(module, "module", "")?;
         let module = given.module(py)?;
@@ -399,13 +422,21 @@ impl Program {
         py: Python<'py>,
     ) -> PyResult<(
         Bound<'py, PyAny>,
-        (Bound<'py, PyBytes>, String, String, Option<(Py<PyAny>, Py<PyAny>, Option<Vec<usize>>)>),
+        (
+            Bound<'py, PyBytes>,
+            String,
+            String,
+            Option<(Py<PyAny>, Py<PyAny>, Option<Vec<usize>>)>,
+            bool,
+        ),
     )> {
         let module = PyBytes::new(py, &self.module.encode());
         let call = self.call.as_ref().map(|call| call.saved(py));
         let restored = PyType::new::<Self>(py).getattr("_restored")?;
         let (target, device) = (self.target.to_json(), self.device.name());
-        Ok((restored, (module, target, device, call)))
+        let buffers = self.lowered.parameters().iter().chain(self.lowered.results());
+        let is_plain = buffers.map(ArrayBuffer::shape).all(|shape| shape.layout().is_none());
+        Ok((restored, (module, target, device, call, is_plain)))
     }
 
     #[classmethod]
@@ -418,9 +449,12 @@ impl Program {
         target: &str,
         device: &str,
         call: Option<(Py<PyAny>, Py<PyAny>, Option<Vec<usize>>)>,
+        is_plain: bool,
     ) -> PyResult<Self> {
         let target = Target::from_json(target).map_err(|error| at("target", error))?;
         let module = Module::decode(module).map_err(|error| at("module", error))?;
+        // A serialized module spells out the layouts of shapes that have none.
+        let module = if is_plain { module.with_default_layouts() } else { module };
         let lowered = py.detach(|| Lowered::lower(&module)).map_err(|error| at("module", error))?;
         // The kernels are compiled again when they are asked for, so that they are always those of
         // the module.

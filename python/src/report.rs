@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use pyo3::{
+    intern,
     prelude::*,
     types::{PyDict, PyString},
 };
@@ -340,8 +341,16 @@ fn colour(line: &str) -> Option<&'static str> {
     }
 }
 
+/// Returns true for an array and for another object with a type and extents, such as JAX's
+/// `ShapeDtypeStruct`.
+fn is_array(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(given.hasattr(intern!(given.py(), "dtype"))?
+        && given.hasattr(intern!(given.py(), "shape"))?)
+}
+
 /// Measures the memory of a module's buffers. `module` is a serialized module, HLO or StableHLO
-/// text, a function that JAX lowered or compiled, XLA's out-of-memory report, or a single shape.
+/// text, a function that JAX lowered or compiled, XLA's out-of-memory report, or a single shape or
+/// array.
 ///
 /// >>> import stridec
 /// >>> print(stridec.memory("f32[128,6]{1,0:T(8,128)}"))
@@ -370,6 +379,7 @@ pub(crate) fn memory(
         Ok(shape) => Some(shape.get().described.clone()),
         Err(_) => match module.cast::<PyString>() {
             Ok(text) => Described::parse(&text.to_string_lossy()).ok(),
+            Err(_) if is_array(module)? => Some(Shape::from_object(module, "module")?),
             Err(_) => None,
         },
     };
@@ -380,7 +390,8 @@ pub(crate) fn memory(
             None => return Err(invalid("module", "an XLA shape", described)),
         },
         None => {
-            let shapes = "a shape, such as \"f32[2,3]\" or Shape((2, 3), dtype=\"f32\"), ";
+            let shapes =
+                "a shape, such as \"f32[2,3]\" or Shape((2, 3), dtype=\"f32\"), an array, ";
             Given::of(module, "module", shapes)?.memory(py, default)?
         }
     };

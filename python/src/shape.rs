@@ -6,7 +6,9 @@ use std::{
 };
 
 use pyo3::{
-    IntoPyObjectExt, intern,
+    IntoPyObjectExt,
+    exceptions::PyTypeError,
+    intern,
     prelude::*,
     types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType},
 };
@@ -22,7 +24,7 @@ use crate::{
     array::{HostArray, element_type},
     errors::{about, at, invalid, raised, renamed, unsupported},
     layout::{default_tiles, layout, tiled},
-    numbers::{self, number, numbers, shown},
+    numbers::{self, counted, number, numbers, shown},
     picture::{self, Drawn},
     torch,
 };
@@ -383,8 +385,13 @@ impl Shape {
     }
 
     /// Returns the place of the element at `index`, counted in elements.
-    #[pyo3(signature = (index, /))]
-    fn offset(&self, index: &Bound<'_, PyAny>) -> PyResult<u64> {
+    #[pyo3(signature = (index, /, *others), text_signature = "($self, index, /)")]
+    fn offset(&self, index: &Bound<'_, PyAny>, others: &Bound<'_, PyTuple>) -> PyResult<u64> {
+        if !others.is_empty() {
+            let expected = "the index as one tuple, such as offset((3, 5))";
+            let given = counted(others.len() + 1, "argument");
+            return Err(PyTypeError::new_err(format!("index: expected {expected}, got {given}")));
+        }
         self.descriptor()?
             .offset(&numbers::<u64>(index, "index")?)
             .map_err(|error| about("index", error))

@@ -668,10 +668,11 @@ def reshard(
     devices of the other side.
     """
 def memory(
-    module: _Module | Shape, /, *, tiles: Literal["tpu"] | None = None
+    module: _Module | Shape | _Typed, /, *, tiles: Literal["tpu"] | None = None
 ) -> MemoryReport:
     """Measures the memory of a module's buffers. `module` is a serialized module, HLO or StableHLO
-    text, a function that JAX lowered or compiled, XLA's out-of-memory report, or a single shape.
+    text, a function that JAX lowered or compiled, XLA's out-of-memory report, or a single shape or
+    array.
     """
 def diff(old: _Module, new: _Module, /) -> Difference:
     """Compares the layouts, the copies and the sizes of two modules."""

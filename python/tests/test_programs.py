@@ -13,6 +13,7 @@ import numpy
 import pytest
 import stridec
 from conftest import filled, same
+from jax.experimental.layout import Format, Layout
 
 DATA = pathlib.Path(os.environ.get("STRIDEC_TEST_DATA", pathlib.Path(__file__).parents[2] / "tests" / "data"))
 
@@ -289,8 +290,15 @@ def test_numbers_that_do_not_fit_are_refused():
     # numpy makes 64-bit numbers by default, which a function of JAX reads as 32-bit ones.
     program = stridec.Program(jax.jit(lambda x: x[::-1]).lower(numpy.float32([1, 2])))
     assert program(numpy.array([1.5, numpy.inf])).tolist() == [numpy.inf, 1.5]
-    with pytest.raises(stridec.InvalidInput, match="fit f32"):
+    with pytest.raises(stridec.InvalidInput) as raised:
         program(numpy.array([1.5, 1e300]))
+    assert str(raised.value) == "arguments[0]: expected numbers that fit f32, got 1e+300 at (1,) of an array of float64"
+    program = stridec.Program(jax.jit(lambda x: x.T).lower(numpy.zeros((2, 100), numpy.int32)))
+    large = numpy.zeros((2, 100), numpy.int64)
+    large[1, 7:] = 1 << 40
+    with pytest.raises(stridec.InvalidInput) as raised:
+        program(large)
+    assert str(raised.value) == "arguments[0]: expected numbers that fit s32, got 1099511627776 at (1, 7) of an array of int64"
 
 
 def test_arithmetic_on_bytes_is_a_table():
@@ -306,11 +314,45 @@ def test_arithmetic_on_bytes_is_a_table():
     assert "table" not in str(raised.value)
 
 
-def test_results_are_contiguous_if_they_are_told_to_be():
-    x = numpy.arange(24, dtype=numpy.float32).reshape(2, 3, 4)
-    lowered = jax.jit(lambda x: jnp.transpose(x, (2, 0, 1))).lower(x)
-    declared, default = stridec.Program(lowered)(x), stridec.Program(lowered, layouts="default")(x)
-    assert (declared == default).all() and default.flags.c_contiguous
+TURNED = Format(Layout((1, 0)), jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0]))
+
+
+def test_results_have_the_layouts_that_jax_declares():
+    """XLA's conversion of what JAX lowered to HLO infers another order for a transpose, and drops JAX's own layouts."""
+    x = numpy.arange(24, dtype=numpy.float32).reshape(4, 6)
+    for function in [lambda x: x.T, lambda x: (x.T, x), lambda x: jnp.concatenate([x.T, x.T])]:
+        plain, turned = jax.jit(function), jax.jit(function, in_shardings=TURNED, out_shardings=TURNED)
+        for of, layouts, order in [(plain, None, "C"), (plain, "module", "C"), (turned, None, "F"), (turned, "default", "C")]:
+            for module in [of.trace(x), of.lower(x), of.lower(x).compile(), jax.export.export(of)(x)]:
+                program = stridec.Program(module, layouts=layouts)
+                for shape in program.parameters + program.results:
+                    assert stridec.Shape(shape, layout=order) == shape, (shape, order)
+                for given, expected in zip(jax.tree.leaves(program(x)), jax.tree.leaves(of(x)), strict=True):
+                    assert same(numpy.asarray(given, order="C"), numpy.asarray(expected, order="C")) and given.flags[f"{order}_CONTIGUOUS"]
+
+
+def test_one_format_of_jax_leaves_the_other_layouts_row_major():
+    x = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
+    program = stridec.Program(jax.jit(lambda x: x.T, in_shardings=TURNED).lower(x))
+    assert [str(shape) for shape in program.parameters + program.results] == ["f32[2,3]{0,1}", "f32[3,2]"]
+    assert same(program(x), x.T.copy())
+
+
+def test_a_function_that_is_not_lowered_is_refused_with_advice():
+    x = numpy.zeros((2, 3), numpy.float32)
+    for wrong in [lambda x: x.T, jax.jit(lambda x: x.T), jax.make_jaxpr(lambda x: x.T)(x)]:
+        for call in [stridec.Program, stridec.memory]:
+            with pytest.raises(stridec.InvalidInput, match=r"a function that is lowered for its arguments, as in jax\.jit\(f\)\.lower\(x\), got"):
+                call(wrong)
+    with pytest.raises(TypeError, match=r"as in jax\.jit\(f\)\.lower\(x\), got 3 arguments"):
+        stridec.Program(jax.jit(lambda x, y: x.T), x, x)
+
+
+def test_an_array_has_memory_too():
+    x = numpy.zeros((1024, 3), numpy.float32)
+    for array in [x, jnp.asarray(x), jax.ShapeDtypeStruct(x.shape, x.dtype)]:
+        assert stridec.memory(array).total_bytes == x.nbytes
+        assert stridec.memory(array, tiles="tpu") == stridec.memory("f32[1024,3]", tiles="tpu")
 
 
 def test_a_path_is_not_a_module():

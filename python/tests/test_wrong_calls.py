@@ -6,6 +6,8 @@ import stridec
 
 X = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
 BYTES = X.astype("u1")
+TILED = numpy.zeros((2, 2, 4, 128, 2), "i4")
+IMAGE, IMAGE_BYTES = "bf16[16,256]{1,0:T(8,128)(2,1)}", numpy.zeros((2, 2, 4, 128, 4), "u1")
 IDENTITY = "ENTRY e { ROOT x = f32[2] parameter(0) }"
 ROWS, COLUMNS = "{devices=[4,1]<=[4]}", "{devices=[1,4]<=[4]}"
 SHAPE = stridec.Shape("f32[2,3]")
@@ -54,7 +56,24 @@ CALLS = [
     (lambda: stridec.relayout(X, "C", out=X), stridec.InvalidInput, 'out: expected memory apart from that of the source, got an array that overlaps it'),
     (lambda: stridec.relayout(X, "C", out=numpy.zeros((3, 2), "i4")), stridec.InvalidInput, 'out.shape: expected the memory of the layout, an array of (2, 3) in row-major order, got (3, 2)'),
     (lambda: stridec.relayout(X, "C", out=numpy.zeros((2, 3), "f4")), stridec.InvalidInput, 'out.dtype: expected elements of int32, or 24 of uint8, got float32'),
-    (lambda: stridec.relayout(X, "C", out=b"abc"), stridec.InvalidInput, 'out.dtype: expected elements of int32, or 24 of uint8, got uint8'),
+    (lambda: stridec.relayout(X, "C", out=b"abc"), stridec.InvalidInput, 'out: expected elements of int32, or a one-dimensional array of 24 bytes, got uint8 of shape (3,)'),
+    (lambda: stridec.relayout(IMAGE_BYTES, "C", source=IMAGE), stridec.InvalidInput, 'array: expected elements of bfloat16, or a one-dimensional array of 8192 bytes, got uint8 of shape (2, 2, 4, 128, 4)'),
+    (lambda: stridec.relayout(IMAGE_BYTES.ravel()[::2], "C", source=IMAGE), stridec.InvalidInput, 'array: expected elements of bfloat16, or a one-dimensional array of 8192 bytes, got uint8 of shape (4096,) in another order'),
+    (lambda: stridec.relayout(X.astype("i1"), "C", source="u8[2,3]"), stridec.InvalidInput, 'array.dtype: expected 6 of uint8, got int8'),
+    (lambda: stridec.relayout(X.astype("i1"), "C", source="s4[2,3]{1,0:E(4)}"), stridec.InvalidInput, 'array.dtype: expected 3 of uint8, got int8'),
+    (lambda: stridec.relayout(TILED, "s32[16,256]{1,0}"), stridec.InvalidInput, 'destination.dimensions: expected 5 dimensions, ... got 2 in the destination; if the array is the memory of a layout, give the shape with that layout as `source=`'),
+    (lambda: stridec.relayout(TILED, stridec.Shape("s32[16,256]")), stridec.InvalidInput, 'destination.dimensions: expected 5 dimensions, ... got 2 in the destination; if the array is the memory of a layout, give'),
+    (lambda: stridec.relayout(TILED, "{1,0}"), stridec.InvalidInput, 'to: layout.minor_to_major: expected 5 entries, one for each dimension, got 2; if the array is the memory of a layout, give'),
+    (lambda: stridec.relayout(TILED, "s32[2,2,4,128,4]"), stridec.InvalidInput, 'destination.dimensions[4]: expected an extent of 2, ... got 4 in dimension 4 of the destination; if the array is the memory of a layout, give'),
+    (lambda: stridec.slice(TILED, (0, 0), (2, 3)), stridec.InvalidInput, 'offsets: expected 5 values, one for each dimension of the source, got 2; if the array is the memory of a layout, give'),
+    (lambda: stridec.relayout(X, "tpu"), stridec.InvalidInput, 'to: expected an element type ... got `tpu` (at byte 0); names of layouts are "C", "F", "channels_last" and letters such as "NHWC", and `tiles="tpu"` of relayout and Shape gives the tiles of a TPU'),
+    (lambda: stridec.relayout(X, "nhwc"), stridec.InvalidInput, 'to: expected an element type ... got `nhwc` (at byte 0); names of layouts are "C", "F",'),
+    (lambda: stridec.compile("f32[2,3]", "K"), stridec.InvalidInput, 'to: expected an element type ... got `K` (at byte 0); names of layouts are "C", "F",'),
+    (lambda: stridec.Shape("f32[2,3]", layout="tpu"), stridec.InvalidInput, 'layout: expected ... got `tpu` (at byte 0); names of layouts are "C", "F",'),
+    (lambda: SHAPE.offset(1, 2), TypeError, 'index: expected the index as one tuple, such as offset((3, 5)), got 2 arguments'),
+    (lambda: stridec.Program(IDENTITY, X), TypeError, 'module: expected one argument, a function that is lowered for its arguments, as in jax.jit(f).lower(x), got 2 arguments'),
+    (lambda: stridec.Program(len), stridec.InvalidInput, 'module: expected a function that is lowered for its arguments, as in jax.jit(f).lower(x), got <built-in function len>'),
+    (lambda: stridec.diff(IDENTITY, len), stridec.InvalidInput, 'new: expected a function that is lowered for its arguments, as in jax.jit(f).lower(x), got <built-in function len>'),
     (lambda: stridec.relayout(X, "C", device="cuda"), stridec.InvalidInput, 'device: expected "host", "gpu", "gpu:NAME" or "auto", got "cuda"'),
     (lambda: stridec.relayout(X, "C", device=0), stridec.InvalidInput, 'device: expected "host", "gpu", "gpu:NAME" or "auto", got 0'),
     (lambda: stridec.relayout(X, "C", order="F"), TypeError, "relayout() got an unexpected keyword argument 'order'"),
@@ -177,7 +196,7 @@ CALLS = [
     (lambda: stridec.relayout(X[0], "{0,1}"), stridec.InvalidInput, 'to: layout.minor_to_major: expected 1 entry, one for each dimension, got 2'),
     (lambda: stridec.relayout(X[0], "channels_last"), stridec.InvalidInput, 'to: expected an array of 4 dimensions for "channels_last", got 1 dimension'),
     (lambda: stridec.compile("{1,0}", "C"), stridec.InvalidInput, 'source: expected a whole shape, such as "f32[2,3]{1,0:T(8,128)}", got the layout \'{1,0}\' alone'),
-    (lambda: stridec.memory((10,), tiles="tpu"), stridec.InvalidInput, 'module: expected a shape, such as "f32[2,3]" or Shape((2, 3), dtype="f32"), a serialized HloModuleProto, ... got (10,)'),
+    (lambda: stridec.memory((10,), tiles="tpu"), stridec.InvalidInput, 'module: expected a shape, such as "f32[2,3]" or Shape((2, 3), dtype="f32"), an array, a serialized HloModuleProto, ... got (10,)'),
     (lambda: stridec.reshard((64, 96), ROWS, COLUMNS), stridec.InvalidInput, 'shape: expected an element type beside the extents, as in Shape((64, 96), dtype="f32"), got (64, 96)'),
     (lambda: stridec.Sharding("NamedSharding(mesh=Mesh('x': 4, axis_types=(Explicit,), device_kind=cpu), spec=P('x',), memory_kind=device)"), stridec.InvalidInput, 'source: expected the NamedSharding itself, ... got the text "NamedSharding(mesh=Mesh(\'x\': 4,'),
     (lambda: PROGRAM(X, device="gpu"), TypeError, 'a program without a function of JAX takes no arguments by name; `device=` is an argument of `Program` and of `run`'),
@@ -193,7 +212,7 @@ CALLS = [
     (lambda: PROGRAM.draw("wide"), stridec.InvalidInput, "columns: expected a whole number from 0 to 2^64-1, got 'wide'"),
     (lambda: PROGRAM.draw(-1), stridec.InvalidInput, 'columns: expected a whole number from 0 to 2^64-1, got -1'),
     (lambda: PROGRAM.save("x.png"), stridec.InvalidInput, "path: expected the path of a file that ends in .svg, .html or .txt, got 'x.png'"),
-    (lambda: stridec.memory(3), stridec.InvalidInput, 'module: expected a shape, such as "f32[2,3]" or Shape((2, 3), dtype="f32"), a serialized HloModuleProto, HLO or ... got 3'),
+    (lambda: stridec.memory(3), stridec.InvalidInput, 'module: expected a shape, such as "f32[2,3]" or Shape((2, 3), dtype="f32"), an array, a serialized HloModuleProto, HLO or ... got 3'),
     (lambda: stridec.memory(""), stridec.InvalidInput, 'module: line 1, column 1: expected `ENTRY` and a computation, got the end'),
     (lambda: stridec.memory("x.txt"), stridec.InvalidInput, 'module: expected a module, as text or bytes: open(path, "rb").read(), got the path \'x.txt\''),
     (lambda: stridec.memory("f32[2,3]", tiles="gpu"), stridec.InvalidInput, 'tiles: expected "tpu" or None, got \'gpu\''),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::tiles::{BoxLevels, padded, product};
+use super::tiles::{BoxLevels, BoxTurns, padded, product};
 use crate::stride::StrideDescriptor;
 
 /// The sentences below the picture of a layout.
@@ -122,6 +122,8 @@ fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
     let cells = product(descriptor.axes().iter().map(|axis| axis.extent.max(1)));
     if reasons.is_empty() && descriptor.is_packed_but_for_tail(cells) {
         reasons.push("the memory is rounded up past the last element".into());
+    } else if reasons.is_empty() && !descriptor.steps().is_empty() {
+        reasons.push("a tile has more places than the array fills".into());
     } else if reasons.is_empty() {
         reasons.push("the strides leave gaps".into());
     }
@@ -155,21 +157,54 @@ fn tiles(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Vec<String> {
         let along = cut.iter().map(|dimension| extents[dimension.coordinate].to_string());
         along.collect::<Vec<_>>().join(" × ")
     };
-    let mut sentences = vec![];
+    let mut sentences: Vec<String> = vec![];
     for (level, extents) in boxes.levels.iter().enumerate() {
-        let elements = product(cut.iter().map(|dimension| extents[dimension.coordinate]));
+        let places = product(cut.iter().map(|dimension| extents[dimension.coordinate]));
+        // A box of one place, or one as large as the box around it, cuts nothing. Padding comes
+        // before tiles.
+        let is_same = level > 0 && *extents == boxes.levels[level - 1];
+        if places == 1 || is_same || boxes.is_padding && level == 0 {
+            continue;
+        }
         let size = size(extents);
-        sentences.push(if level == 0 {
+        let is_contiguous = boxes.contiguous[level];
+        sentences.push(if sentences.is_empty() {
+            let array = if boxes.is_padding { "The padded array" } else { "The array" };
+            let names = names.join(" and ");
+            let memory = match is_contiguous {
+                false => String::new(),
+                true if boxes.parts > 1 => {
+                    format!(" The {places} places of a tile lie together in memory.")
+                }
+                true => format!(
+                    " The {places} places of a tile lie together in memory, then come those of the next tile."
+                ),
+            };
+            format!("{array} is cut into tiles of {size} along {names}.{memory}")
+        } else if is_contiguous {
             format!(
-                "The array is cut into tiles of {size} along {}. The {elements} places of a tile lie together in memory, \
-                 then come those of the next tile.",
-                names.join(" and ")
+                "Each of those is cut again into tiles of {size}, whose {places} places lie together in memory."
             )
         } else {
-            format!(
-                "Each of those is cut again into tiles of {size}, whose {elements} places lie together in memory."
-            )
+            format!("Each of those is cut again into tiles of {size}.")
         });
+    }
+    for &BoxTurns { coordinate, count: tiles, period, stride } in &boxes.interleaved {
+        let of = boxes.dimensions.iter().find(|dimension| dimension.coordinate == coordinate);
+        let Some(name) = of.map(|dimension| dimension.name(descriptor)) else { continue };
+        let apart = match stride {
+            1 => "side by side".into(),
+            _ => format!("{} apart", count(stride.unsigned_abs(), "place")),
+        };
+        sentences.push(format!(
+            "Tiles take turns in memory, {tiles} at a time: elements {period} apart along {name} lie {apart}."
+        ));
+    }
+    if boxes.parts > 1 {
+        sentences.push(format!(
+            "A tile has more dimensions than the array, so that only the first of its {} parts holds elements.",
+            boxes.parts
+        ));
     }
     for dimension in &boxes.dimensions {
         if let [first @ .., last] = &dimension.of[..]
@@ -290,6 +325,57 @@ mod tests {
             words.padding.unwrap(),
             "34 of 64 places are padding: 136 bytes, 53.1% of the memory. (d0*3+d1) is padded from 6 to 8; \
              d2 is padded from 5 to 8."
+        );
+    }
+
+    /// Checks the tiles of a TPU for one dimension: the last tile takes two tiles of 128 in turns.
+    #[test]
+    fn tiles_that_take_turns_do_not_lie_together() {
+        assert_eq!(
+            words("bf16[288]{0:T(512)(128)(2,1)}").tiles,
+            [
+                "The array is cut into tiles of 512 along d0. The 512 places of a tile lie together in memory, \
+                 then come those of the next tile.",
+                "Each of those is cut again into tiles of 128.",
+                "Tiles take turns in memory, 2 at a time: elements 128 apart along d0 lie side by side."
+            ]
+        );
+        assert_eq!(
+            words("f32[16,256]{1,0:T(8,128)(2,2,1)}").tiles,
+            [
+                "The array is cut into tiles of 8 × 128 along d0 and d1.",
+                "Each of those is cut again into tiles of 2 × 1, whose 2 places lie together in memory.",
+                "Tiles take turns in memory, 2 at a time: elements 128 apart along d1 lie 2 places apart."
+            ]
+        );
+        // Pairs of whole tiles are no other order.
+        assert_eq!(words("f32[4,300]{1,0:T(128)(2,128)}").tiles.len(), 1);
+    }
+
+    #[test]
+    fn a_tile_may_have_more_dimensions_than_the_array() {
+        let flat = words("f32[96]{0:T(2,128)}");
+        assert_eq!(
+            flat.tiles,
+            [
+                "The array is cut into tiles of 128 along d0. The 128 places of a tile lie together in memory.",
+                "A tile has more dimensions than the array, so that only the first of its 2 parts holds elements."
+            ]
+        );
+        let scalar = words("f32[]{:T(128)}");
+        assert_eq!(scalar.tiles.len(), 1);
+        assert!(scalar.padding.unwrap().contains("A tile has more places than the array fills"));
+        assert!(words("f32[5]{0:T(1)}").tiles.is_empty());
+    }
+
+    #[test]
+    fn padded_dimensions_are_no_tiles() {
+        assert_eq!(
+            words("f32[2,3]{0,1:T(2,2)PAD(3,5,zero)}").tiles,
+            [
+                "The padded array is cut into tiles of 2 × 2 along d0 and d1. The 4 places of a tile lie together in \
+                 memory, then come those of the next tile."
+            ]
         );
     }
 

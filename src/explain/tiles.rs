@@ -7,7 +7,7 @@
 
 use std::convert::Infallible;
 
-use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
+use crate::stride::{Coordinate, Coordinates, Forward, Step, StrideDescriptor, Undo};
 
 /// A dimension as the tiles of a layout see it: a dimension of the array, or several that a `*` in
 /// a tile joins.
@@ -55,6 +55,32 @@ pub(super) struct BoxLevels {
     /// For example, the levels of a matrix with `T(8,128)(2,1)` are `[[8, 128, …], [2, 1, …]]`.
     /// Along a dimension that no tile cuts, boxes have extent 1.
     pub(super) levels: Vec<Vec<u64>>,
+    /// True for each level whose boxes are contiguous in memory. They are not if a later tile
+    /// interleaves them, or if tiles inside them are padded.
+    pub(super) contiguous: Vec<bool>,
+    /// The boxes that a later tile interleaves.
+    pub(super) interleaved: Vec<BoxTurns>,
+    /// The number of parts of a tile along the dimensions that it has and the array does not. Only
+    /// the first part holds elements.
+    pub(super) parts: u64,
+    /// True if the boxes of the first level are the array with its padding, and no tile.
+    pub(super) is_padding: bool,
+}
+
+/// Boxes that take turns in memory, because a later tile cuts the row of boxes.
+///
+/// `bf16[288]{0:T(512)(128)(2,1)}` has boxes of 128 elements, and pairs of them take turns: element
+/// 128 comes right after element 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BoxTurns {
+    /// The dimension along which the boxes follow each other, as the number of its coordinate.
+    pub(super) coordinate: usize,
+    /// The number of boxes that take turns.
+    pub(super) count: u64,
+    /// The distance between these boxes along the dimension, in elements.
+    pub(super) period: u64,
+    /// The distance between these boxes in memory, in elements.
+    pub(super) stride: i64,
 }
 
 impl BoxLevels {
@@ -66,6 +92,29 @@ impl BoxLevels {
             .collect();
         let mut cuts = LevelFinder { coordinates: descriptor.extents().len(), levels: &mut levels };
         let Ok(()) = descriptor.forward(&mut cuts, &mut parts);
+        let contiguous = (0..levels.len())
+            .map(|level| {
+                let inner = descriptor.axes().iter().rev().filter(|axis| axis.extent > 1);
+                let inner = inner.take_while(|axis| parts[axis.coordinate].boxes() > level);
+                product(inner.map(|axis| axis.extent)) == product(levels[level].iter().copied())
+            })
+            .collect::<Vec<_>>();
+        let interleaved =
+            descriptor.axes().iter().filter_map(|axis| match &parts[axis.coordinate] {
+                &CoordinateRole::Other { boxes, row: Some(row), is_cut: true }
+                    if axis.extent > 1 && contiguous.get(boxes) == Some(&false) =>
+                {
+                    let Row { coordinate, period } = row;
+                    let (count, stride) = (axis.extent, axis.stride);
+                    Some(BoxTurns { coordinate, count, period, stride })
+                }
+                _ => None,
+            });
+        let interleaved = interleaved.collect();
+        let units = descriptor.axes().iter();
+        let units = units.filter(|axis| matches!(parts[axis.coordinate], CoordinateRole::Unit));
+        let unit_parts = product(units.map(|axis| axis.extent));
+        let is_padding = is_padded_first(descriptor);
         let mut dimensions: Vec<TiledDimension> = vec![];
         for (coordinate, part) in parts.into_iter().enumerate() {
             let CoordinateRole::Whole(of) = part else { continue };
@@ -80,7 +129,7 @@ impl BoxLevels {
                 *other == joined || !other.of.iter().any(|dimension| joined.of.contains(dimension))
             });
         }
-        Self { dimensions, levels }
+        Self { dimensions, levels, contiguous, interleaved, parts: unit_parts, is_padding }
     }
 
     /// Returns the weight of the line that is drawn before `index` along a coordinate: 2 at the
@@ -117,6 +166,20 @@ impl BoxLevels {
     }
 }
 
+/// Returns true if the first step pads a dimension, before tiles are applied. The quotient of such
+/// a split is always 0, and has no axis.
+fn is_padded_first(descriptor: &StrideDescriptor) -> bool {
+    let quotient = descriptor.rank();
+    let is_used = |step: &Step| match *step {
+        Step::Split { of, .. } => of == quotient,
+        Step::Fold { major, minor } => major == quotient || minor == quotient,
+        Step::Unit => false,
+    };
+    matches!(descriptor.steps().first(), Some(Step::Split { .. }))
+        && descriptor.axes().iter().all(|axis| axis.coordinate != quotient && axis.extent > 0)
+        && !descriptor.steps().iter().any(is_used)
+}
+
 /// The role of a coordinate of the descriptor. Splits of a dimension, or of a remainder, form
 /// boxes; splits of other coordinates do not.
 enum CoordinateRole {
@@ -125,9 +188,36 @@ enum CoordinateRole {
     /// The remainder of a split, which is the index inside a box. It has the coordinate of the
     /// dimension that was split first, and the number of splits so far.
     Remainder(usize, usize),
-    /// The quotient of a split, which is the number of a box, or several coordinates that are
-    /// joined.
-    Other,
+    /// A dimension that a tile has and the array does not, or a part of it.
+    Unit,
+    /// The number of a box, a part of that number, or several coordinates that are joined.
+    Other {
+        /// The number of levels of boxes that this coordinate is inside.
+        boxes: usize,
+        /// The row of boxes that this numbers, or `None` for joined coordinates.
+        row: Option<Row>,
+        /// True if a later tile cut the row, and this is the number within one of its parts.
+        is_cut: bool,
+    },
+}
+
+/// Boxes that follow each other along a dimension.
+#[derive(Clone, Copy)]
+struct Row {
+    /// The coordinate of the dimension.
+    coordinate: usize,
+    /// The distance between neighbours, in elements.
+    period: u64,
+}
+
+impl CoordinateRole {
+    /// Returns the number of levels of boxes that the coordinate is inside.
+    fn boxes(&self) -> usize {
+        match *self {
+            Self::Whole(_) | Self::Unit => 0,
+            Self::Remainder(_, boxes) | Self::Other { boxes, .. } => boxes,
+        }
+    }
 }
 
 /// Collects the extents of the boxes while it runs the steps of a descriptor.
@@ -148,13 +238,20 @@ impl Forward for LevelFinder<'_> {
         let (coordinate, level) = match *whole.value {
             CoordinateRole::Whole(_) => (whole.number, 0),
             CoordinateRole::Remainder(coordinate, level) => (coordinate, level),
-            CoordinateRole::Other => return Ok([CoordinateRole::Other, CoordinateRole::Other]),
+            CoordinateRole::Unit => return Ok([CoordinateRole::Unit, CoordinateRole::Unit]),
+            CoordinateRole::Other { boxes, row, .. } => {
+                let period = |row: Row| Row { period: row.period.saturating_mul(by), ..row };
+                let quotient = CoordinateRole::Other { boxes, row: row.map(period), is_cut: false };
+                return Ok([quotient, CoordinateRole::Other { boxes, row, is_cut: true }]);
+            }
         };
         if self.levels.len() <= level {
             self.levels.push(vec![1; self.coordinates]);
         }
         self.levels[level][coordinate] = by;
-        Ok([CoordinateRole::Other, CoordinateRole::Remainder(coordinate, level + 1)])
+        let row = Some(Row { coordinate, period: by });
+        let quotient = CoordinateRole::Other { boxes: level, row, is_cut: false };
+        Ok([quotient, CoordinateRole::Remainder(coordinate, level + 1)])
     }
 
     fn fold(
@@ -166,12 +263,15 @@ impl Forward for LevelFinder<'_> {
             (CoordinateRole::Whole(major), CoordinateRole::Whole(minor)) => {
                 CoordinateRole::Whole(major.iter().chain(minor).copied().collect())
             }
-            _ => CoordinateRole::Other,
+            (major, minor) => {
+                let boxes = major.boxes().min(minor.boxes());
+                CoordinateRole::Other { boxes, row: None, is_cut: false }
+            }
         })
     }
 
     fn unit(&mut self) -> CoordinateRole {
-        CoordinateRole::Other
+        CoordinateRole::Unit
     }
 }
 
@@ -305,6 +405,78 @@ mod tests {
                 }
             }
             assert_eq!(seen, descriptor.physical_elements(), "{text}");
+        }
+    }
+
+    /// Checks by brute force which boxes are contiguous, and where the boxes are that take turns.
+    #[test]
+    fn contiguous_boxes_are_one_run() {
+        let shapes = [
+            "bf16[288]{0:T(512)(128)(2,1)}",
+            "bf16[96]{0:T(256)(128)(2,1)}",
+            "bf16[700]{0:T(512)(128)(2,1)}",
+            "s8[700]{0:T(512)(128)(4,1)}",
+            "f32[16]{0:T(4)(2,2)}",
+            "f32[50]{0:T(16)(4)(2,2)(2,1)}",
+            "f32[10]{0:T(3)(2)}",
+            "f32[10]{0:T(4)(8)}",
+            "f32[96]{0:T(2,128)}",
+            "f32[3]{0:T(2,2,2)}",
+            "f32[5]{0:T(1)}",
+            "bf16[5,9]{1,0:T(4,4)(2,1)}",
+            "bf16[5,9]{0,1:T(4,4)(2,2,1)}",
+            "f32[4,30]{1,0:T(8)(2,8)}",
+            "f32[4,30]{1,0:T(8)(2,1)}",
+            "f32[4,30]{1,0:T(8)(4,2,4)}",
+            "f32[3,7]{0,1:T(2,2)PAD(3,8,zero)}",
+        ];
+        for text in shapes {
+            let descriptor = lower(text);
+            let boxes = BoxLevels::of(&descriptor);
+            let extents: Vec<u64> =
+                boxes.dimensions.iter().map(|dimension| padded(&descriptor, dimension)).collect();
+            let cells: Vec<Vec<u64>> = match extents[..] {
+                [one] => (0..one).map(|index| vec![index]).collect(),
+                [rows, columns] => (0..rows)
+                    .flat_map(|row| (0..columns).map(move |column| vec![row, column]))
+                    .collect(),
+                _ => panic!("{text}: {extents:?}"),
+            };
+            for level in 0..boxes.levels.len() {
+                let mut found = std::collections::BTreeMap::<_, Vec<u64>>::new();
+                for cell in &cells {
+                    // The number of the box at each level, so that partial boxes count as own ones.
+                    let mut name = vec![];
+                    let mut rest = cell.clone();
+                    for of in &boxes.levels[..=level] {
+                        for (dimension, at) in rest.iter_mut().enumerate() {
+                            name.push(*at / of[boxes.dimensions[dimension].coordinate]);
+                            *at %= of[boxes.dimensions[dimension].coordinate];
+                        }
+                    }
+                    found.entry(name).or_default().push(place(&descriptor, cell));
+                }
+                let size = product(boxes.levels[level].iter().copied());
+                let whole: Vec<_> =
+                    found.values_mut().filter(|of| of.len() as u64 == size).collect();
+                let mut runs = whole.into_iter().map(|places| {
+                    places.sort_unstable();
+                    places[places.len() - 1] - places[0] == size - 1
+                });
+                let is_run = runs.all(|run| run);
+                // Boxes with padding inside them are not called contiguous.
+                let is_exact = !text.contains("T(3)(2)") && !text.contains("T(4)(8)");
+                let said = boxes.contiguous[level];
+                assert!(is_run == said || is_run && !is_exact, "{text}, level {level}");
+            }
+            for &BoxTurns { coordinate, count, period, stride } in &boxes.interleaved {
+                let along = boxes.dimensions.iter().position(|of| of.coordinate == coordinate);
+                let mut cell = vec![0; extents.len()];
+                for turn in 0..count {
+                    cell[along.unwrap()] = turn * period;
+                    assert_eq!(place(&descriptor, &cell), turn * stride.unsigned_abs(), "{text}");
+                }
+            }
         }
     }
 }

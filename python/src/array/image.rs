@@ -81,8 +81,18 @@ impl<'a> Image<'a> {
         }
         let whole = layout.element_bits() >= 8 && layout.prefix_bytes() == 0;
         if !(whole && self.holds(array)) {
-            let (expected, bytes) = (self.dtype, layout.image_bytes());
-            let expected = format!("elements of {expected}, or {bytes} of uint8");
+            let bytes = layout.image_bytes();
+            let elements = match self.dtype {
+                "uint8" => String::new(),
+                dtype => format!("elements of {dtype}, or "),
+            };
+            if array.element_type() == ElementType::U8 {
+                let expected = format!("{elements}a one-dimensional array of {bytes} bytes");
+                let order = if dense { "" } else { " in another order" };
+                let given = format!("uint8 of shape {}{order}", tuple(given));
+                return Err(invalid(argument, &expected, given));
+            }
+            let expected = format!("{elements}{bytes} of uint8");
             let given = NumpyArray::dtype(array.element_type()).unwrap_or("none");
             return Err(invalid(&format!("{argument}.dtype"), &expected, given));
         }

@@ -16,4 +16,5 @@ better: str | None = report.instructions[0]["cheapest"]
 compiled = jax.jit(jnp.sin).lower(jnp.ones(8)).compile()
 difference: stridec.Difference = stridec.diff(text, text.replace("{0,1", "{1,0"))
 assert most(report)[0] == ("x", 512000) and better is not None and stridec.memory(compiled) != report
+assert stridec.memory(jnp.ones((8, 3))).total_bytes == 96
 assert difference and report.table(top=3) and stridec.memory(stridec.Shape("f32[8]")).total_bytes == 32
