@@ -185,8 +185,8 @@ fn is_padded_first(descriptor: &StrideDescriptor) -> bool {
 enum CoordinateRole {
     /// A dimension of the array, or several that are joined, listed major to minor.
     Whole(Vec<usize>),
-    /// The remainder of a split, which is the index inside a box. It has the coordinate of the
-    /// dimension that was split first, and the number of splits so far.
+    /// The remainder of a split, which is the index inside a box. The fields are the coordinate
+    /// before any split, and the number of splits so far.
     Remainder(usize, usize),
     /// A dimension that a tile has and the array does not, or a part of it.
     Unit,

@@ -74,8 +74,8 @@ impl CopyNest {
         [dense, stored]
     }
 
-    /// Turns a nest, which has no cases yet, into one that visits windows. The destination has
-    /// `dst_units` units and `dst_bytes` bytes.
+    /// Returns this nest as one that visits windows. It must not have cases yet. The destination
+    /// has `dst_units` units and `dst_bytes` bytes.
     pub(super) fn scattering(self, dst_units: u64, dst_bytes: u64) -> Self {
         let scattered = Some(Scattered { at: Affine::default(), number: None });
         Self { gaps: Gaps::Keep, dst_base: 0, dst_units, dst_bytes, scattered, ..self }

@@ -130,8 +130,8 @@ impl Target {
         usize::try_from(most).unwrap_or(usize::MAX)
     }
 
-    /// Checks that the target can dispatch a workgroup of one invocation with a source and a
-    /// destination, and that its costs are in range.
+    /// Checks that the limits allow at least the smallest kernel, one invocation that reads one
+    /// buffer and writes another, and that the costs are in range.
     pub(super) fn check(&self) -> Result<(), ScheduleError> {
         let limits = [
             ("max_compute_workgroups_per_dimension", 1, self.max_compute_workgroups_per_dimension),

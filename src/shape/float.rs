@@ -29,7 +29,7 @@ enum Greatest {
     Nan,
     /// A finite value. The type has neither NaN nor infinity.
     Finite,
-    /// A finite value. The only NaN has the bit pattern of −0, as in the `fnuz` types.
+    /// A finite value. NaN has the bit pattern that would be −0, as in the `fnuz` types.
     FiniteZeroNan,
 }
 

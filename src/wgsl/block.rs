@@ -383,7 +383,7 @@ fn counters(block: &Block, names: &AxisNames) -> String {
     counters.collect()
 }
 
-/// Returns the remark for a variable that is an offset in accesses of `units` units.
+/// Returns the remark that says in what a variable counts: accesses of `units` units each.
 pub(super) fn counted_in(units: u64) -> String {
     if units == 1 { "in units".to_owned() } else { format!("in accesses of {units} units") }
 }

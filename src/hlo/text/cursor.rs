@@ -278,9 +278,8 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Consumes a literal with its shape, such as `s32[] 1`. Other values of attributes contain no
-    /// blank before a number, so [`value`](Self::value) would stop after the shape. Returns the
-    /// position and the text of the literal.
+    /// Consumes a literal with its shape, such as `s32[] 1`. [`value`](Self::value) would stop at
+    /// the blank after the shape. Returns the position and the text of the literal.
     pub(in crate::hlo) fn literal_value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         if self.sees("(") {
