@@ -119,7 +119,8 @@ impl Proof {
                 // The kernel reads accesses of 16 bytes, `width` of them in each loop iteration.
                 // The last iteration may read up to `width` accesses past the last unit.
                 (None, Some(pieces)) => {
-                    last.map(|word| ((word / 4 + 1 + pieces.width) * 4).min(words(number)) - 1)
+                    let end = |word: u64| ((word / 4 + 1 + pieces.width) * 4).min(words(number));
+                    last.map(|word| end(word).saturating_sub(1))
                 }
                 (None, None) => last,
             };
@@ -130,7 +131,7 @@ impl Proof {
             Some(runs) if nest.gaps() == Gaps::Keep && nest.scattered().is_none() => {
                 (runs.last() + 1) * u64::from(nest.dst_bits().div_ceil(32)) - 1
             }
-            _ => last_word(nest.dst_units() - 1, nest.dst_bits()),
+            _ => last_word(nest.dst_units().checked_sub(1)?, nest.dst_bits()),
         };
         let stored = schedule.block().map_or(1, |block| block.store() * u64::from(nest.dst_bits()));
         let last_destination_word =

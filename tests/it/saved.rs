@@ -241,7 +241,7 @@ fn what_was_forged_at_random_stays_inside_its_buffers() {
     }
     programs.retain(|program| program.encode().is_ok());
     let messages: Vec<proto::Program> = programs.iter().map(saved).collect();
-    for _ in 0..cases(4_000) {
+    for _ in 0..cases(12_000) {
         let mut message = messages[number(&mut random, messages.len())].clone();
         if message.steps.is_empty() {
             continue;
