@@ -343,6 +343,12 @@ const LEAST_STAGED: usize = 1 << 14;
 /// are treated as separate blocks, because then more of each cache line is read at a time.
 const MOST_EXPANDED: usize = 1 << 10;
 
+/// The least size of a row and its repetitions, in bytes, from which on the row is copied once and
+/// repeated although both are shorter than [`REPEATED_BYTES`]. This applies if each unit of the row
+/// is in another cache line, so that a pattern would load it again for each repetition:
+/// `u8[128,17,33] strided<[33,0,4227]>`.
+const LEAST_GATHERED: usize = 1 << 9;
+
 /// The largest box that is copied run by run, in bytes. For a larger box, making a plan pays off,
 /// because the plan chooses a better order.
 const SMALL_BOX: usize = 1 << 15;
@@ -811,7 +817,9 @@ impl Filling<'_, '_, '_> {
         has_whole_bytes(task.nest).then_some(())?;
         // `bytes` is the length of the row so far. `run` is its length in the source if the row is
         // one run there, and `moves` is true if any of its axes moves in the source.
+        // `distance` is that between the row's units in the source.
         let (mut bytes, mut run, mut moves) = (task.unit_stride(), Some(task.unit_stride()), false);
+        let mut distance = 0;
         let axes: SmallVec<[PlanAxis; 8]> =
             plan_axes(walk_box.extents(), &self.strides[case]).collect();
         for (axis, &PlanAxis { extent, src, dst }) in axes.iter().enumerate().rev() {
@@ -832,8 +840,12 @@ impl Filling<'_, '_, '_> {
                     count: extent - 1,
                     to: self.first_address(walk_box),
                 };
-                let pays = extent * bytes >= REPEATED_BYTES && run.is_none_or(|run| run < LINE);
+                let least = if distance >= LINE { LEAST_GATHERED } else { REPEATED_BYTES };
+                let pays = extent * bytes >= least && run.is_none_or(|run| run < LINE);
                 return pays.then_some((first, step));
+            }
+            if !moves {
+                distance = src.unsigned_abs();
             }
             moves |= src != 0;
             run = run.filter(|_| src == bytes.cast_signed()).map(|run| run * extent);
