@@ -1,15 +1,22 @@
 //! Tests every row of the table on any processor: all rows copy the same bytes, and their plans
 //! equal the snapshots.
 
+#[path = "../../../benches/support/sweep.rs"]
+#[allow(unreachable_pub, unused_imports)] // a file of several crates
+mod sweep;
+
 use super::*;
 use crate::{
     Operation, Tensor,
+    hlo::Module,
     host::{
         plain,
         run::{fill, plan_with},
         simd::Simd,
     },
     nest::CopyNest,
+    program::Program,
+    request::Table,
     window::Slice,
 };
 
@@ -26,6 +33,12 @@ fn this_processor_has_a_row() {
     let here = Machine::here();
     let rows = MACHINES.iter().filter(|row| row.name == here.name);
     assert_eq!(rows.count(), 1, "{}", here.name);
+}
+
+#[test]
+fn families_are_read_from_signatures() {
+    let signatures = [0x0008_06f8, 0x00a2_0f10, 0x00b0_0f21, 0x00c0_06f2];
+    assert_eq!(signatures.map(family_in), [6, 25, 26, 6]);
 }
 
 /// Checks that a larger destination does not reduce the kinds of copies that are streamed.
@@ -164,4 +177,158 @@ fn plans_are_those_of_the_snapshots() {
         settings.set_omit_expression(true);
         settings.bind(|| insta::assert_snapshot!(name, text));
     }
+}
+
+/// The number of random operations whose plans are in a snapshot.
+const SWEPT: usize = 270;
+
+/// The longest text of a plan in these snapshots, in bytes.
+const PLAN_BYTES: usize = 500;
+
+/// A processor, as the number of its row, the size of its last-level cache in MiB, its instruction
+/// set, and the number of threads.
+type Host = (usize, usize, &'static str, usize);
+
+/// The processors of these snapshots. Each copy has a plan of the first one, and of one of the
+/// others in turn. Most copies exceed the thresholds of the small caches. The number of the others
+/// and the number of families of random operations have no common divisor.
+const HOSTS: [Host; 11] = [
+    (3, 2, "avx512_vbmi", 1),
+    (0, 32, "avx512_vbmi", 2),
+    (1, 2, "avx512_vbmi", 1),
+    (2, 2, "avx2", 2),
+    (3, 32, "avx512_vbmi", 3),
+    (0, 4, "avx512_vbmi", 1),
+    (3, 2, "ssse3", 2),
+    (2, 4, "avx512_vbmi", 2),
+    (0, 2, "avx2", 1),
+    (3, 4, "none", 2),
+    (1, 32, "avx2", 4),
+];
+
+/// Compares the plans of copies with a snapshot: one line for a plan of the first processor, and
+/// one for another if its plan is different. A line that changes is a copy that moves its bytes in
+/// another way, which tests of the bytes do not notice. Without the widest registers, nothing is
+/// compared.
+fn check_plans<'a>(snapshot: &str, copies: impl Iterator<Item = (String, Vec<&'a CopyNest>)>) {
+    let sets: Vec<Simd> = Simd::all(&MACHINES[3]).collect();
+    if sets.iter().all(|simd| simd.name() != "avx512_vbmi") {
+        return;
+    }
+    let mut text = String::new();
+    for (number, (name, nests)) in copies.enumerate() {
+        text += &format!("{name}\n");
+        let plans = [0, 1 + number % (HOSTS.len() - 1)].map(|host| {
+            let (row, cache, set, threads) = HOSTS[host];
+            let machine = Machine { cache_bytes: cache << 20, ..MACHINES[row] };
+            let machine: &Machine = Box::leak(Box::new(machine));
+            let simd = sets.iter().find(|simd| simd.name() == set).map(|simd| simd.with(machine));
+            let plan = |nest: &&CopyNest| plan_with(machine, simd, nest, threads);
+            let plan = nests.iter().map(plan).collect::<String>();
+            let plan = plan.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+            let plan = plan.replace("share:;", "share:");
+            (format!("{}, {cache} MiB, {set}, {threads}", machine.name), plan)
+        });
+        let plans = &plans[..if plans[0].1 == plans[1].1 { 1 } else { 2 }];
+        for (host, plan) in plans {
+            text += &match plan.get(..PLAN_BYTES) {
+                Some(start) => format!("  {host}: {start}… of {} bytes\n", plan.len()),
+                None => format!("  {host}: {plan}\n"),
+            };
+        }
+    }
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../../snapshots/host");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(snapshot, text));
+}
+
+#[test]
+fn random_operations_have_the_plans_of_the_snapshot() {
+    let cases = sweep::cases(2, SWEPT);
+    let copies = cases.iter().map(|sweep::Case { name, what }| {
+        let nests = match what {
+            sweep::What::Operation(operation) => vec![operation.nest()],
+            sweep::What::Program(program) => program.steps().iter().map(|of| of.nest()).collect(),
+        };
+        (name.clone(), nests)
+    });
+    check_plans("random_operations", copies);
+}
+
+/// Relayouts that convert their elements, and the dimension of a table if there is one.
+const CONVERTED: &[(&str, &str, Option<Option<usize>>)] = &[
+    ("f32[70001]", "bf16[70001]", None),
+    ("f32[2000,3000]", "bf16[2000,3000]", None),
+    ("f32[300,700]", "bf16[300,700]{0,1}", None),
+    ("f32[1000,300]", "bf16[1000,300]{1,0:T(8,128)(2,1)}", None),
+    ("f32[8,64,56,56]", "f16[8,64,56,56]{1,3,2,0}", None),
+    ("bf16[3000,700]{0,1}", "f32[3000,700]", None),
+    ("u8[8,224,224,3]", "f32[8,224,224,3]{2,1,3,0}", None),
+    ("f64[1000,3,7]", "f32[1000,3,7]{0,2,1}", None),
+    ("s4[1000,1001]{1,0:E(4)}", "bf16[1000,1001]", None),
+    ("s4[1000,1001]{1,0:E(4)}", "bf16[1000,1001]{0,1}", None),
+    ("u2[1000,64]{1,0:E(2)}", "f32[1000,64]{0,1}", None),
+    ("f32[17,5,3]", "s8[17,5,3]{0,1,2}", None),
+    ("u8[3,300,400,3]", "f16[3,300,400,3]{2,1,3,0}", Some(Some(3))),
+    ("u8[3,300,400,3]", "f32[3,300,400,3]", Some(None)),
+    ("u8[400,3,1000]", "bf16[400,3,1000]{0,2,1}", Some(Some(0))),
+    ("u4[1000,1200]{1,0:E(4)}", "bf16[1000,1200]{0,1}", Some(None)),
+    ("pred[1000,1200]", "f64[1000,1200]{0,1}", Some(Some(1))),
+    ("u8[600,1000,7,7]", "f16[600,1000,7,7]", Some(Some(1))),
+    ("u8[40,5000]", "f16[40,5000]", Some(Some(1))),
+    ("u8[20,300,1,3]", "f16[20,300,1,3]", Some(Some(1))),
+    ("u8[2,8,8,16]", "f16[2,8,8,16]", Some(Some(1))),
+    ("u8[2,8,16,16]", "f16[2,8,16,16]", Some(Some(1))),
+];
+
+/// Gathers, as the shapes of the operand, of the indices and of the result, and the attributes.
+const GATHERS: &[[&str; 4]] = &[
+    ["f32[5000,64]", "s32[300,1]", "f32[300,64]", "offset_dims={1}, slice_sizes={1,64}"],
+    ["f32[5000,64]", "u64[300,1]", "f32[300,64]", "offset_dims={1}, slice_sizes={1,64}"],
+    ["f32[500000,8000]", "s32[300,1]", "f32[300,8000]", "offset_dims={1}, slice_sizes={1,8000}"],
+    ["bf16[1000000]", "s32[90000,1]", "bf16[90000]", "offset_dims={}, slice_sizes={1}"],
+    ["u8[1000000]", "s64[90000,1]", "u8[90000]", "offset_dims={}, slice_sizes={1}"],
+    ["f32[64,5000]", "s32[300,1]", "f32[64,300]", "offset_dims={0}, slice_sizes={64,1}"],
+    ["f32[3,5000]", "s32[300,1]", "f32[3,300]", "offset_dims={0}, slice_sizes={3,1}"],
+    ["f32[4,5000]", "s32[65537,1]", "f32[4,65537]", "offset_dims={0}, slice_sizes={4,1}"],
+    ["f32[4,5000]", "s32[65536,1]", "f32[4,65536]", "offset_dims={0}, slice_sizes={4,1}"],
+    ["u4[5000,64]", "s32[300,1]", "u4[300,64]", "offset_dims={1}, slice_sizes={1,64}"],
+];
+
+/// Compares the plans of copies that convert or look up their elements with a snapshot.
+#[test]
+fn conversions_and_lookups_have_the_plans_of_the_snapshot() {
+    let mut copies: Vec<(String, CopyNest)> = Vec::new();
+    for &(from, to, table) in CONVERTED {
+        let [source, destination] = [from, to].map(|text| text.parse::<Tensor>().expect("a shape"));
+        let mut operation = Operation::relayout(source, destination).expect("a relayout");
+        if let Some(dimension) = table {
+            let extents = from.split(['[', ']']).nth(1).expect("extents").split(',');
+            let extents: Vec<usize> = extents.map(|of| of.parse().expect("an extent")).collect();
+            let codes = if from.starts_with("u4") { 16 } else { 256 };
+            let codes = if from.starts_with("pred") { 2 } else { codes };
+            let bytes = if to.starts_with("f32") { 4 } else { 2 };
+            let bytes = if to.starts_with("f64") { 8 } else { bytes };
+            let entries = vec![0; dimension.map_or(1, |of| extents[of]) * codes * bytes];
+            operation = operation.with_table(Table::new(entries, dimension)).expect("a table");
+        }
+        copies.push((operation.title().to_owned(), operation.nest().clone()));
+    }
+    for [operand, indices, result, attributes] in GATHERS {
+        let axis = usize::from(attributes.contains("{0}, "));
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  x = {operand} parameter(0)\n  ids = {indices} parameter(1)\n  \
+             ROOT r = {result} gather(x, ids), collapsed_slice_dims={{{axis}}}, \
+             start_index_map={{{axis}}}, index_vector_dim=1, {attributes}\n}}\n"
+        );
+        let module = Module::parse(&text).expect("a module").with_default_layouts();
+        let program = Program::lower(&module).expect("a program");
+        for step in program.steps() {
+            copies.push((format!("{operand} gather {indices} to {result}"), step.nest().clone()));
+        }
+    }
+    let copies = copies.iter().map(|(name, nest)| (name.clone(), vec![nest]));
+    check_plans("conversions_and_lookups", copies);
 }

@@ -170,3 +170,21 @@ fn windows_at_known_places_may_be_shorter_than_the_array() {
     }
     assert_eq!(results(text, &[&words(&x), &words(&u)]), [words(&expected)]);
 }
+
+/// A comparator may move its operands before it compares them.
+#[test]
+fn comparators_move_their_operands() {
+    let text = "HloModule m
+        less {
+          a = s32[] parameter(0)
+          b = s32[] parameter(1)
+          c = s32[] copy(a)
+          d = s32[] reshape(b)
+          ROOT l = pred[] compare(c, d), direction=LT
+        }
+        ENTRY e {
+          keys = s32[4] constant({3, -1, 2, 0})
+          ROOT s = s32[4] sort(keys), dimensions={0}, to_apply=less
+        }";
+    assert_eq!(results(text, &[]), [words(&[-1, 0, 2, 3])]);
+}
