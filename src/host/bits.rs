@@ -548,6 +548,30 @@ mod tests {
         }
     }
 
+    /// The shortest runs and matrices that are moved in whole bytes.
+    #[test]
+    fn long_runs_and_large_matrices_suit() {
+        let axis = |extent: usize, src: usize, dst: usize| PlanAxis {
+            extent,
+            src: src.cast_signed(),
+            dst: dst.cast_signed(),
+        };
+        let suits = |(src, dst), axes: &[PlanAxis]| {
+            let streams = Streams::none(Machine::here());
+            let plan = TilePlan::new(axes.iter().copied(), 1, None, streams);
+            Bits { src, dst, sign_extend: false }.suits(&plan)
+        };
+        for bits in [1, 2, 4] {
+            let units = LONG_RUN / bits as usize;
+            let runs = |units| [axis(9, 5000, 6000), axis(units, 1, 1)];
+            assert!(suits((bits, bits), &runs(units)) && suits((8, bits), &runs(units)), "{bits}");
+            assert!(!suits((bits, bits), &runs(units - 1)), "{bits}");
+            assert!(suits((bits, bits), &[axis(units - 1, 1, 1)]), "{bits}");
+            let square = [axis(3, 1000, 9000), axis(3, 30_000, 3000), axis(units - 1, 1, 1)];
+            assert!(!suits((bits, bits), &square), "{bits}");
+        }
+    }
+
     #[test]
     fn lines_are_no_powers_of_two_apart() {
         assert_eq!([64, 255, 256, 512, 514].map(pitch_of), [64, 255, 320, 576, 514]);

@@ -519,6 +519,11 @@ mod tests {
             assert_eq!(done, groups, "{BITS} {first} {count}");
             assert_eq!(registers.as_flattened(), &expected[..groups * 8], "{BITS} {first} {count}");
         }
+        let whole = &mut vec![[0; 8]; count / 8];
+        let is_long = whole.len() >= 2 * PER;
+        assert_eq!(spread_widest::<BITS, PER>(&source, whole) > 0, is_long, "{BITS} {count}");
+        let done = gather_widest::<BITS, PER>(whole, &mut vec![0; whole.len() * BITS]);
+        assert_eq!(done > 0, is_long, "{BITS} {count}");
         // The widest registers unpack as many groups, and pack them again.
         let wide = groups / 4 * 4;
         for simd in Simd::all_with_every_machine().filter(|_| first == 0) {

@@ -5,16 +5,19 @@
 #[allow(unreachable_pub, unused_imports)] // a file of several crates
 mod sweep;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::*;
 use crate::{
     Operation, Tensor,
     hlo::Module,
     host::{
-        plain,
-        run::{fill, plan_with},
+        gathered, kept, looked_up, plain,
+        run::{fill, plan_with, run_sources},
         simd::Simd,
+        step::CopyStep,
     },
-    nest::CopyNest,
+    nest::{CopyNest, Gaps},
     program::Program,
     request::Table,
     window::Slice,
@@ -179,11 +182,13 @@ fn plans_are_those_of_the_snapshots() {
     }
 }
 
-/// The number of random operations whose plans are in a snapshot.
-const SWEPT: usize = 270;
+/// The number of random operations of which some are in a snapshot, and the least number of
+/// operations with each kind of step that are.
+const SWEPT: usize = 1200;
+const OF_EACH_KIND: usize = 16;
 
 /// The longest text of a plan in these snapshots, in bytes.
-const PLAN_BYTES: usize = 500;
+const PLAN_BYTES: usize = 400;
 
 /// A processor, as the number of its row, the size of its last-level cache in MiB, its instruction
 /// set, and the number of threads.
@@ -193,14 +198,14 @@ type Host = (usize, usize, &'static str, usize);
 /// others in turn. Most copies exceed the thresholds of the small caches. The number of the others
 /// and the number of families of random operations have no common divisor.
 const HOSTS: [Host; 11] = [
-    (3, 2, "avx512_vbmi", 1),
-    (0, 32, "avx512_vbmi", 2),
+    (3, 2, "avx512_vbmi", 2),
+    (0, 32, "avx512_vbmi", 1),
     (1, 2, "avx512_vbmi", 1),
     (2, 2, "avx2", 2),
     (3, 32, "avx512_vbmi", 3),
-    (0, 4, "avx512_vbmi", 1),
-    (3, 2, "ssse3", 2),
-    (2, 4, "avx512_vbmi", 2),
+    (0, 4, "avx512_vbmi", 2),
+    (3, 2, "ssse3", 1),
+    (2, 4, "avx512_vbmi", 1),
     (0, 2, "avx2", 1),
     (3, 4, "none", 2),
     (1, 32, "avx2", 4),
@@ -208,16 +213,19 @@ const HOSTS: [Host; 11] = [
 
 /// Compares the plans of copies with a snapshot: one line for a plan of the first processor, and
 /// one for another if its plan is different. A line that changes is a copy that moves its bytes in
-/// another way, which tests of the bytes do not notice. Without the widest registers, nothing is
-/// compared.
-fn check_plans<'a>(snapshot: &str, copies: impl Iterator<Item = (String, Vec<&'a CopyNest>)>) {
+/// another way, which tests of the bytes do not notice. Copies are left out if the snapshot has
+/// `of_each_kind` of every kind of their steps. Without the widest registers, nothing is compared.
+fn check_plans<'a>(
+    snapshot: &str,
+    of_each_kind: usize,
+    copies: impl Iterator<Item = (String, Vec<&'a CopyNest>)>,
+) {
     let sets: Vec<Simd> = Simd::all(&MACHINES[3]).collect();
     if sets.iter().all(|simd| simd.name() != "avx512_vbmi") {
         return;
     }
-    let mut text = String::new();
+    let (mut text, mut kinds) = (String::new(), BTreeMap::new());
     for (number, (name, nests)) in copies.enumerate() {
-        text += &format!("{name}\n");
         let plans = [0, 1 + number % (HOSTS.len() - 1)].map(|host| {
             let (row, cache, set, threads) = HOSTS[host];
             let machine = Machine { cache_bytes: cache << 20, ..MACHINES[row] };
@@ -229,6 +237,13 @@ fn check_plans<'a>(snapshot: &str, copies: impl Iterator<Item = (String, Vec<&'a
             let plan = plan.replace("share:;", "share:");
             (format!("{}, {cache} MiB, {set}, {threads}", machine.name), plan)
         });
+        let steps = plans.iter().flat_map(|(_, plan)| plan.split("; "));
+        let of_steps: BTreeSet<String> = steps.filter_map(kind).collect();
+        if of_steps.iter().all(|kind| kinds.get(kind) >= Some(&of_each_kind)) {
+            continue;
+        }
+        of_steps.into_iter().for_each(|kind| *kinds.entry(kind).or_default() += 1);
+        text += &format!("{name}\n");
         let plans = &plans[..if plans[0].1 == plans[1].1 { 1 } else { 2 }];
         for (host, plan) in plans {
             text += &match plan.get(..PLAN_BYTES) {
@@ -244,6 +259,16 @@ fn check_plans<'a>(snapshot: &str, copies: impl Iterator<Item = (String, Vec<&'a
     settings.bind(|| insta::assert_snapshot!(snapshot, text));
 }
 
+/// Returns the first words of a step, which name its mover, and whether it is streamed. Returns
+/// `None` for a share, which is no step.
+fn kind(step: &str) -> Option<String> {
+    let streamed = if step.contains(", streamed") { " streamed" } else { "" };
+    let (start, rest) = step.split_once(": ").unwrap_or((step, step));
+    let mover = if start.starts_with("a share") { rest } else { start };
+    let name = mover.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    (!name.starts_with('(')).then(|| name + streamed)
+}
+
 #[test]
 fn random_operations_have_the_plans_of_the_snapshot() {
     let cases = sweep::cases(2, SWEPT);
@@ -254,7 +279,41 @@ fn random_operations_have_the_plans_of_the_snapshot() {
         };
         (name.clone(), nests)
     });
-    check_plans("random_operations", copies);
+    check_plans("random_operations", OF_EACH_KIND, copies);
+}
+
+/// Small copies are kept, and tell about as much memory as they take.
+#[test]
+fn steps_of_small_copies_are_kept() {
+    let swept = sweep::cases(3, 500).into_iter().filter_map(|case| match case.what {
+        sweep::What::Operation(operation) => Some(operation.nest().clone()),
+        sweep::What::Program(program) => program.steps().first().map(|step| step.nest().clone()),
+    });
+    let converted = converted_and_looked_up().into_iter().map(|copy| copy.1);
+    let (mut kept, mut lost) = (0, 0);
+    for nest in swept.chain(converted).filter(|nest| {
+        nest.dst_bytes() < 1 << 18 && nest.lookups().is_empty() && nest.gaps() == Gaps::Fill
+    }) {
+        let images: Vec<Vec<u8>> =
+            nest.sources().iter().map(|of| vec![0; of.bytes() as usize]).collect();
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        run_sources(&nest, &images, &mut vec![0; nest.dst_bytes() as usize]).expect("a run");
+        let Some(copy) = kept::find(Machine::here(), &nest) else {
+            lost += 1;
+            continue;
+        };
+        kept += 1;
+        for step in &copy.steps {
+            let bytes = step.bytes() - size_of::<CopyStep>();
+            match step {
+                CopyStep::Runs { .. } | CopyStep::Again { .. } | CopyStep::Fill { .. } => {
+                    assert_eq!(bytes, 0);
+                }
+                _ => assert!((200..1 << 18).contains(&bytes), "{bytes} {step}"),
+            }
+        }
+    }
+    assert!(kept > 100 && lost < 5, "{kept} {lost}");
 }
 
 /// Relayouts that convert their elements, and the dimension of a table if there is one.
@@ -294,12 +353,49 @@ const GATHERS: &[[&str; 4]] = &[
     ["f32[3,5000]", "s32[300,1]", "f32[3,300]", "offset_dims={0}, slice_sizes={3,1}"],
     ["f32[4,5000]", "s32[65537,1]", "f32[4,65537]", "offset_dims={0}, slice_sizes={4,1}"],
     ["f32[4,5000]", "s32[65536,1]", "f32[4,65536]", "offset_dims={0}, slice_sizes={4,1}"],
+    [
+        "f32[5000,64]{1,0:T(8,128)}",
+        "s32[300,1]",
+        "f32[300,64]",
+        "offset_dims={1}, slice_sizes={1,64}",
+    ],
+    [
+        "f32[64,5000]{1,0:T(8,128)}",
+        "s32[300,1]",
+        "f32[64,300]",
+        "offset_dims={0}, slice_sizes={64,1}",
+    ],
     ["u4[5000,64]", "s32[300,1]", "u4[300,64]", "offset_dims={1}, slice_sizes={1,64}"],
 ];
 
 /// Compares the plans of copies that convert or look up their elements with a snapshot.
 #[test]
 fn conversions_and_lookups_have_the_plans_of_the_snapshot() {
+    let copies = converted_and_looked_up();
+    let copies = copies.iter().map(|(name, nest)| (name.clone(), vec![nest]));
+    check_plans("conversions_and_lookups", usize::MAX, copies);
+}
+
+/// A nest of lookups is filled in the way that its plan names, if that is one of its own.
+#[test]
+fn lookups_are_filled_as_planned() {
+    let is_small = |nest: &CopyNest| nest.sources().iter().all(|of| of.bytes() < 1 << 25);
+    let lookups = converted_and_looked_up().into_iter().map(|copy| copy.1);
+    for nest in lookups.filter(|nest| !nest.lookups().is_empty() && is_small(nest)) {
+        let images: Vec<Vec<u8>> =
+            nest.sources().iter().map(|of| vec![0; of.bytes() as usize]).collect();
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let mut out = vec![0; nest.dst_bytes() as usize];
+        let plan = plan_with(&MACHINES[3], None, &nest, 1);
+        let filled = looked_up::fill(&nest, &images, &mut out);
+        assert_eq!(filled, plan.starts_with("elements looked up"), "{plan}");
+        let filled = gathered::fill(&nest, &images, &mut out);
+        assert!(filled || !plan.starts_with("rows of"), "{plan}");
+    }
+}
+
+/// Returns the nests of [`CONVERTED`] and of [`GATHERS`] with their names.
+fn converted_and_looked_up() -> Vec<(String, CopyNest)> {
     let mut copies: Vec<(String, CopyNest)> = Vec::new();
     for &(from, to, table) in CONVERTED {
         let [source, destination] = [from, to].map(|text| text.parse::<Tensor>().expect("a shape"));
@@ -329,6 +425,5 @@ fn conversions_and_lookups_have_the_plans_of_the_snapshot() {
             copies.push((format!("{operand} gather {indices} to {result}"), step.nest().clone()));
         }
     }
-    let copies = copies.iter().map(|(name, nest)| (name.clone(), vec![nest]));
-    check_plans("conversions_and_lookups", copies);
+    copies
 }

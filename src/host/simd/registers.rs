@@ -646,6 +646,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn whole_lines_fill_lines() {
+        let bytes = [PatternByte::Fill(7); 3 * LINE];
+        for simd in Simd::all(Machine::here()) {
+            let fills = |to: isize, length: usize| {
+                let runs = [(0, &bytes[..LINE]), (to, &bytes[..length])];
+                Registers::new(simd, runs, usize::MAX).expect("registers").fills_lines
+            };
+            let is_line = simd.width() == LINE;
+            let line = LINE.cast_signed();
+            assert_eq!([fills(line, LINE), fills(2 * line, 2 * LINE)], [is_line; 2], "{simd:?}");
+            assert!(!fills(line + 8, LINE) && !fills(line, LINE + 8), "{simd:?}");
+        }
+    }
+
     /// Checks that there is a longer copy of a source if a load leaves it, with the same bytes.
     fn check_room(of: &Registers, number: usize, source: &PatternSource) {
         let loads = of.loads.iter().filter(|load| load.0 == number).map(|load| load.1);
