@@ -696,7 +696,7 @@ mod tests {
         let runs = [(0, &bytes[..]), (length.cast_signed() + 5, second)];
         let of = Registers::new(simd, runs, usize::MAX).expect("registers");
         let pitch = 2 * length + 70;
-        for (start, src) in [(0_isize, 7_isize), (4000, -9), (37, 0), (4999 - 700, 64)] {
+        for (start, src) in [(0_isize, 7_isize), (4000, -9), (37, 0), (60, -9), (4999 - 700, 64)] {
             let times = 12_usize;
             let reads = |step: usize, byte: PatternByte| match byte {
                 PatternByte::Read { source, at } => {

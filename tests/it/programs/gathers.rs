@@ -84,7 +84,7 @@ fn gathers_of_many_rows_on_the_host() {
     }
 }
 
-/// `jnp.take(x, ids, axis=1)` with zeros for indices out of range: all rows share one table of
+/// `jnp.take(x, ids, axis=1)` with a constant for indices out of range: all rows share one table of
 /// places, which has two cases.
 #[test]
 fn columns_out_of_range_are_filled_in_every_row() {
@@ -103,7 +103,8 @@ fn columns_out_of_range_are_filled_in_every_row() {
           mask = pred[40,200] broadcast(inside), dimensions={1}
           taken = s32[40,200] gather(x, vectors), offset_dims={0}, collapsed_slice_dims={1},
             start_index_map={1}, index_vector_dim=1, slice_sizes={40,1}
-          all = s32[40,200] broadcast(zero), dimensions={}
+          fill = s32[] constant(-7)
+          all = s32[40,200] broadcast(fill), dimensions={}
           ROOT r = s32[40,200] select(mask, taken, all)
         }";
     let words = |list: &[i32]| list.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
@@ -113,7 +114,7 @@ fn columns_out_of_range_are_filled_in_every_row() {
     let expected: Vec<i32> = places
         .map(|(row, id)| match usize::try_from(id) {
             Ok(id @ ..50) => x[row * 50 + id],
-            _ => 0,
+            _ => -7,
         })
         .collect();
     assert_eq!(super::results(text, &[&words(&x), &words(&ids)]), [words(&expected)]);
