@@ -521,7 +521,7 @@ mod tests {
         }
         let whole = &mut vec![[0; 8]; count / 8];
         let is_long = whole.len() >= 2 * PER;
-        assert_eq!(spread_widest::<BITS, PER>(&source, whole) > 0, is_long, "{BITS} {count}");
+        assert_eq!(spread_widest::<BITS, PER>(source, whole) > 0, is_long, "{BITS} {count}");
         let done = gather_widest::<BITS, PER>(whole, &mut vec![0; whole.len() * BITS]);
         assert_eq!(done > 0, is_long, "{BITS} {count}");
         // The widest registers unpack as many groups, and pack them again.
@@ -529,7 +529,7 @@ mod tests {
         for simd in Simd::all_with_every_machine().filter(|_| first == 0) {
             let has_registers = matches!(simd.name(), "avx2" | "avx512_vbmi");
             let mut registers = vec![[0xa5; 8]; groups];
-            let done = simd.spread::<BITS>(&source, &mut registers);
+            let done = simd.spread::<BITS>(source, &mut registers);
             assert_eq!(done, if has_registers { wide } else { 0 }, "{}", simd.name());
             assert_eq!(registers[..done].as_flattened(), &expected[..done * 8], "{}", simd.name());
             let mut packed = vec![0; groups * BITS];

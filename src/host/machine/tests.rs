@@ -18,7 +18,7 @@ use crate::{
         step::CopyStep,
     },
     nest::{CopyNest, Gaps},
-    program::Program,
+    program::{Program, ProgramStep},
     request::Table,
     window::Slice,
 };
@@ -228,7 +228,7 @@ fn check_plans<'a>(
     if sets.iter().all(|simd| simd.name() != "avx512_vbmi") {
         return;
     }
-    let (mut text, mut kinds) = (String::new(), BTreeMap::new());
+    let (mut lines, mut kinds) = (Vec::new(), BTreeMap::new());
     for (number, (name, nests)) in copies.enumerate() {
         let plans = [0, 1 + number % (HOSTS.len() - 1)].map(|host| {
             let (row, cache, set, threads) = HOSTS[host];
@@ -246,21 +246,24 @@ fn check_plans<'a>(
         if of_steps.iter().all(|kind| kinds.get(kind) >= Some(&of_each_kind)) {
             continue;
         }
-        of_steps.into_iter().for_each(|kind| *kinds.entry(kind).or_default() += 1);
-        text += &format!("{name}\n");
+        for kind in of_steps {
+            *kinds.entry(kind).or_default() += 1;
+        }
+        lines.push(name);
         let plans = &plans[..if plans[0].1 == plans[1].1 { 1 } else { 2 }];
         for (host, plan) in plans {
-            text += &match plan.get(..PLAN_BYTES) {
-                Some(start) => format!("  {host}: {start}… of {} bytes\n", plan.len()),
-                None => format!("  {host}: {plan}\n"),
+            let (start, rest) = match plan.get(..PLAN_BYTES) {
+                Some(start) => (start, format!("… of {} bytes", plan.len())),
+                None => (&plan[..], String::new()),
             };
+            lines.push(format!("  {host}: {start}{rest}"));
         }
     }
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../../snapshots/host");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(snapshot, text));
+    settings.bind(|| insta::assert_snapshot!(snapshot, lines.join("\n")));
 }
 
 /// Returns the first words of a step, which name its mover, and whether it is streamed. Returns
@@ -288,7 +291,9 @@ fn random_operations_have_the_plans_of_the_snapshot() {
     let copies = cases.iter().map(|sweep::Case { name, what }| {
         let nests = match what {
             sweep::What::Operation(operation) => vec![operation.nest()],
-            sweep::What::Program(program) => program.steps().iter().map(|of| of.nest()).collect(),
+            sweep::What::Program(program) => {
+                program.steps().iter().map(ProgramStep::nest).collect()
+            }
         };
         (name.clone(), nests)
     });
@@ -330,30 +335,34 @@ fn steps_of_small_copies_are_kept() {
     assert!(kept > 100 && lost < 5, "{kept} {lost}");
 }
 
-/// Relayouts that convert their elements, and the dimension of a table if there is one.
-const CONVERTED: &[(&str, &str, Option<Option<usize>>)] = &[
-    ("f32[70001]", "bf16[70001]", None),
-    ("f32[2000,3000]", "bf16[2000,3000]", None),
-    ("f32[300,700]", "bf16[300,700]{0,1}", None),
-    ("f32[1000,300]", "bf16[1000,300]{1,0:T(8,128)(2,1)}", None),
-    ("f32[8,64,56,56]", "f16[8,64,56,56]{1,3,2,0}", None),
-    ("bf16[3000,700]{0,1}", "f32[3000,700]", None),
-    ("u8[8,224,224,3]", "f32[8,224,224,3]{2,1,3,0}", None),
-    ("f64[1000,3,7]", "f32[1000,3,7]{0,2,1}", None),
-    ("s4[1000,1001]{1,0:E(4)}", "bf16[1000,1001]", None),
-    ("s4[1000,1001]{1,0:E(4)}", "bf16[1000,1001]{0,1}", None),
-    ("u2[1000,64]{1,0:E(2)}", "f32[1000,64]{0,1}", None),
-    ("f32[17,5,3]", "s8[17,5,3]{0,1,2}", None),
-    ("u8[3,300,400,3]", "f16[3,300,400,3]{2,1,3,0}", Some(Some(3))),
-    ("u8[3,300,400,3]", "f32[3,300,400,3]", Some(None)),
-    ("u8[400,3,1000]", "bf16[400,3,1000]{0,2,1}", Some(Some(0))),
-    ("u4[1000,1200]{1,0:E(4)}", "bf16[1000,1200]{0,1}", Some(None)),
-    ("pred[1000,1200]", "f64[1000,1200]{0,1}", Some(Some(1))),
-    ("u8[600,1000,7,7]", "f16[600,1000,7,7]", Some(Some(1))),
-    ("u8[40,5000]", "f16[40,5000]", Some(Some(1))),
-    ("u8[20,300,1,3]", "f16[20,300,1,3]", Some(Some(1))),
-    ("u8[2,8,8,16]", "f16[2,8,8,16]", Some(Some(1))),
-    ("u8[2,8,16,16]", "f16[2,8,16,16]", Some(Some(1))),
+/// Relayouts that convert their elements.
+const CONVERTED: &[(&str, &str)] = &[
+    ("f32[70001]", "bf16[70001]"),
+    ("f32[2000,3000]", "bf16[2000,3000]"),
+    ("f32[300,700]", "bf16[300,700]{0,1}"),
+    ("f32[1000,300]", "bf16[1000,300]{1,0:T(8,128)(2,1)}"),
+    ("f32[8,64,56,56]", "f16[8,64,56,56]{1,3,2,0}"),
+    ("bf16[3000,700]{0,1}", "f32[3000,700]"),
+    ("u8[8,224,224,3]", "f32[8,224,224,3]{2,1,3,0}"),
+    ("f64[1000,3,7]", "f32[1000,3,7]{0,2,1}"),
+    ("s4[1000,1001]{1,0:E(4)}", "bf16[1000,1001]"),
+    ("s4[1000,1001]{1,0:E(4)}", "bf16[1000,1001]{0,1}"),
+    ("u2[1000,64]{1,0:E(2)}", "f32[1000,64]{0,1}"),
+    ("f32[17,5,3]", "s8[17,5,3]{0,1,2}"),
+];
+
+/// Relayouts through a table, or through a table for each index of a dimension.
+const LOOKED_UP: &[(&str, &str, Option<usize>)] = &[
+    ("u8[3,300,400,3]", "f16[3,300,400,3]{2,1,3,0}", Some(3)),
+    ("u8[3,300,400,3]", "f32[3,300,400,3]", None),
+    ("u8[400,3,1000]", "bf16[400,3,1000]{0,2,1}", Some(0)),
+    ("u4[1000,1200]{1,0:E(4)}", "bf16[1000,1200]{0,1}", None),
+    ("pred[1000,1200]", "f64[1000,1200]{0,1}", Some(1)),
+    ("u8[600,1000,7,7]", "f16[600,1000,7,7]", Some(1)),
+    ("u8[40,5000]", "f16[40,5000]", Some(1)),
+    ("u8[20,300,1,3]", "f16[20,300,1,3]", Some(1)),
+    ("u8[2,8,8,16]", "f16[2,8,8,16]", Some(1)),
+    ("u8[2,8,16,16]", "f16[2,8,16,16]", Some(1)),
 ];
 
 /// Gathers, as the shapes of the operand, of the indices and of the result, and the attributes.
@@ -408,22 +417,33 @@ fn lookups_are_filled_as_planned() {
     }
 }
 
-/// Returns the nests of [`CONVERTED`] and of [`GATHERS`] with their names.
+/// Returns the nests of [`CONVERTED`], [`LOOKED_UP`] and [`GATHERS`] with their names.
 fn converted_and_looked_up() -> Vec<(String, CopyNest)> {
     let mut copies: Vec<(String, CopyNest)> = Vec::new();
-    for &(from, to, table) in CONVERTED {
+    let relayout = |from: &str, to: &str| {
         let [source, destination] = [from, to].map(|text| text.parse::<Tensor>().expect("a shape"));
-        let mut operation = Operation::relayout(source, destination).expect("a relayout");
-        if let Some(dimension) = table {
-            let extents = from.split(['[', ']']).nth(1).expect("extents").split(',');
-            let extents: Vec<usize> = extents.map(|of| of.parse().expect("an extent")).collect();
-            let codes = if from.starts_with("u4") { 16 } else { 256 };
-            let codes = if from.starts_with("pred") { 2 } else { codes };
-            let bytes = if to.starts_with("f32") { 4 } else { 2 };
-            let bytes = if to.starts_with("f64") { 8 } else { bytes };
-            let entries = vec![0; dimension.map_or(1, |of| extents[of]) * codes * bytes];
-            operation = operation.with_table(Table::new(entries, dimension)).expect("a table");
-        }
+        Operation::relayout(source, destination).expect("a relayout")
+    };
+    for (from, to) in CONVERTED {
+        let operation = relayout(from, to);
+        copies.push((operation.title().to_owned(), operation.nest().clone()));
+    }
+    for &(from, to, dimension) in LOOKED_UP {
+        let extents = from.split(['[', ']']).nth(1).expect("extents").split(',');
+        let extents: Vec<usize> = extents.map(|of| of.parse().expect("an extent")).collect();
+        let codes = match &from[..2] {
+            "u4" => 16,
+            "pr" => 2,
+            _ => 256,
+        };
+        let bytes = match &to[..3] {
+            "f64" => 8,
+            "f32" => 4,
+            _ => 2,
+        };
+        let entries = vec![0; dimension.map_or(1, |of| extents[of]) * codes * bytes];
+        let table = Table::new(entries, dimension);
+        let operation = relayout(from, to).with_table(table).expect("a table");
         copies.push((operation.title().to_owned(), operation.nest().clone()));
     }
     for [operand, indices, result, attributes] in GATHERS {
