@@ -196,10 +196,11 @@ pub use request::{Operation, Tensor};
 pub use schedule::{Estimate, Target};
 pub use wgsl::Kernel;
 
+// The name that code shared with tests and benches has for this crate.
+#[cfg(test)]
+extern crate self as stridec;
 // For cargo-mutants, which builds once for every change: the tests of `tests/it` in one program
 // with those of `src`.
-#[cfg(all(test, one_program))]
-extern crate self as stridec;
 #[cfg(test)] // on a line of its own, so that cargo-mutants finds it
 #[cfg(one_program)]
 #[path = "../tests/it/main.rs"]

@@ -428,16 +428,26 @@ fn transpose_bytes(
     columns: usize,
     (to, pitch): (&mut [u8], usize),
 ) {
-    let rows = reads.len();
     if let Some(simd) = Simd::here() {
         let write: SmallVec<[isize; 512]> =
             (0..columns).map(|line| (line * pitch).cast_signed()).collect();
-        if let Some(mut columns) = to.columns(0, &write, rows)
+        if let Some(mut columns) = to.columns(0, &write, reads.len())
             && simd.transpose((1, None), (from, 0, reads), (&mut columns, 0))
         {
             return;
         }
     }
+    transpose_bytes_plainly((from, reads), columns, (to, pitch));
+}
+
+/// Transposes bytes as [`transpose_bytes`] does, without instructions that must be detected at run
+/// time.
+fn transpose_bytes_plainly(
+    (from, reads): (&[u8], &[isize]),
+    columns: usize,
+    (to, pitch): (&mut [u8], usize),
+) {
+    let rows = reads.len();
     let starts: SmallVec<[usize; 512]> = reads.iter().map(|&read| byte_index(read)).collect();
     let mut row = 0;
     while row < rows {
@@ -518,6 +528,53 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn bytes_are_transposed_with_and_without_detected_instructions() {
+        let source: Vec<u8> = (0..3000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for (rows, columns) in [(1, 1), (15, 17), (16, 16), (33, 50), (48, 31)] {
+            let (apart, pitch) = (columns + 5, pitch_of(rows));
+            let reads: Vec<isize> = (0..rows).map(|row| (row * apart + 3).cast_signed()).collect();
+            let mut expected = vec![0xa5; columns * pitch];
+            for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |c| (row, c))) {
+                expected[column * pitch + row] = source[row * apart + 3 + column];
+            }
+            for transpose in [transpose_bytes, transpose_bytes_plainly] {
+                let mut out = vec![0xa5; columns * pitch];
+                transpose((&source, &reads), columns, (&mut out, pitch));
+                assert_eq!(out, expected, "{rows} by {columns}");
+            }
+        }
+    }
+
+    /// The shortest runs and matrices that are moved in whole bytes.
+    #[test]
+    fn long_runs_and_large_matrices_suit() {
+        let axis = |extent: usize, src: usize, dst: usize| PlanAxis {
+            extent,
+            src: src.cast_signed(),
+            dst: dst.cast_signed(),
+        };
+        let suits = |(src, dst), axes: &[PlanAxis]| {
+            let streams = Streams::none(Machine::here());
+            let plan = TilePlan::new(axes.iter().copied(), 1, None, streams);
+            Bits { src, dst, sign_extend: false }.suits(&plan)
+        };
+        for bits in [1, 2, 4] {
+            let units = LONG_RUN / bits as usize;
+            let runs = |units| [axis(9, 5000, 6000), axis(units, 1, 1)];
+            assert!(suits((bits, bits), &runs(units)) && suits((8, bits), &runs(units)), "{bits}");
+            assert!(!suits((bits, bits), &runs(units - 1)), "{bits}");
+            assert!(suits((bits, bits), &[axis(units - 1, 1, 1)]), "{bits}");
+            let square = [axis(3, 1000, 9000), axis(3, 30_000, 3000), axis(units - 1, 1, 1)];
+            assert!(!suits((bits, bits), &square), "{bits}");
+        }
+    }
+
+    #[test]
+    fn lines_are_no_powers_of_two_apart() {
+        assert_eq!([64, 255, 256, 512, 514].map(pitch_of), [64, 255, 320, 576, 514]);
     }
 
     fn check(bits: Bits, axes: &[PlanAxis], source: &[u8], units: usize) {

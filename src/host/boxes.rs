@@ -641,6 +641,6 @@ fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> De
     if LEAST_DECIDED * (end - start - (last - first)) < end - start {
         return Decision::Cut { axis: outermost, at: walk_box.ranges[outermost].0 + 1 };
     }
-    let inside = [first, last].into_iter().find(|&at| start < at && at < end);
-    Decision::Cut { axis, at: inside.unwrap_or(start + (end - start) / 2) }
+    // One of the two lies inside, because the form has values on both sides of the threshold.
+    Decision::Cut { axis, at: if start < first { first } else { last } }
 }

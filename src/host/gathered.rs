@@ -42,27 +42,14 @@ pub(super) const NO_CASE: u8 = u8::MAX;
 /// Otherwise a row is one unit. Returns false and writes nothing for any other nest, which is
 /// better copied box by box.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
-    let Some((row, is_whole)) = row(nest) else { return false };
+    let Some(GatherPlan { row, is_whole, narrow, outer }) = GatherPlan::of(nest) else {
+        return false;
+    };
     let unit = nest.dst_bits() as usize / 8;
     let first = nest.dst_base().unsigned_abs() as usize;
-    let fits = nest.cases().len() < usize::from(NO_CASE)
-        && nest.keeps_units()
-        && nest.dst_bits().is_multiple_of(8)
-        && nest.dst_base() <= 0
-        && first.is_multiple_of(row)
-        && destination.len().is_multiple_of(row * unit)
-        && destination.len() as u64 == nest.dst_units() * unit as u64;
-    if !fits {
-        return false;
-    }
     let rows = (GATHER_SHARE_BYTES / (row * unit)).max(1);
-    let narrow = is_narrow(nest);
     let gathered = Gathered { nest, sources, row, is_whole, unit };
-    if row == 1
-        && nest.gaps() == Gaps::Fill
-        && nest.is_exact()
-        && let Some(outer) = outer_axes(nest)
-    {
+    if let Some(outer) = outer {
         let table = if narrow { SourceTable::new::<i32> } else { SourceTable::new::<i64> };
         table(&gathered, outer).fill(&gathered, destination);
         return true;
@@ -76,6 +63,49 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
         }
     });
     true
+}
+
+/// Describes, as text for people, how [`fill`] copies a nest. Returns `None` if it does not.
+pub(super) fn plan(nest: &CopyNest) -> Option<String> {
+    let GatherPlan { row, narrow, outer, .. } = GatherPlan::of(nest)?;
+    let bytes = row * nest.dst_bits() as usize / 8;
+    let lanes = if narrow { 32 } else { 64 };
+    let around = nest.extents().iter();
+    let table = outer.map(|outer| {
+        format!("; one table of places for {} steps", around.take(outer).product::<u64>())
+    });
+    let table = table.unwrap_or_default();
+    Some(format!("rows of {bytes} bytes, whose places are computed in {lanes} bits{table}\n"))
+}
+
+/// The way in which [`fill`] copies a nest.
+struct GatherPlan {
+    /// The number of units in a row.
+    row: usize,
+    /// True if a row is the whole innermost axis, and false if it is one unit.
+    is_whole: bool,
+    /// True if 32-bit integers hold all numbers of the nest.
+    narrow: bool,
+    /// The number of outer axes that share a table of places, if there is one.
+    outer: Option<usize>,
+}
+
+impl GatherPlan {
+    /// Returns `None` for a nest that is better copied box by box.
+    fn of(nest: &CopyNest) -> Option<Self> {
+        let (row, is_whole) = row(nest)?;
+        let unit = nest.dst_bits() / 8;
+        let fits = nest.cases().len() < usize::from(NO_CASE)
+            && nest.keeps_units()
+            && nest.dst_bits().is_multiple_of(8)
+            && nest.dst_base() <= 0
+            && nest.dst_base().unsigned_abs().is_multiple_of(row as u64)
+            && nest.dst_units().is_multiple_of(row as u64)
+            && nest.dst_bytes() == nest.dst_units() * u64::from(unit);
+        let shares_table = row == 1 && nest.gaps() == Gaps::Fill && nest.is_exact();
+        let outer = if shares_table { outer_axes(nest) } else { None };
+        fits.then(|| Self { row, is_whole, narrow: is_narrow(nest), outer })
+    }
 }
 
 /// Returns true if signed 64-bit integers can hold every number that the lookups of a nest compute.
@@ -339,8 +369,7 @@ impl Gathered<'_> {
                 2 => follow::<2, L>(source, units, &takes, out),
                 4 => follow::<4, L>(source, units, &takes, out),
                 8 => follow::<8, L>(source, units, &takes, out),
-                16 => follow::<16, L>(source, units, &takes, out),
-                _ => false,
+                _ => follow::<16, L>(source, units, &takes, out),
             };
             if !done {
                 copy_units(self.unit, source, out, |row| {
@@ -386,14 +415,7 @@ pub(super) fn copy_units(
         2 => each::<2>(source, out, place),
         4 => each::<4>(source, out, place),
         8 => each::<8>(source, out, place),
-        16 => each::<16>(source, out, place),
-        _ => {
-            for (row, out) in out.chunks_exact_mut(unit).enumerate() {
-                if let Some(place) = place(row) {
-                    out.copy_from_slice(&source[place * unit..(place + 1) * unit]);
-                }
-            }
-        }
+        _ => each::<16>(source, out, place),
     }
 }
 

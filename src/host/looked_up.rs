@@ -44,10 +44,7 @@ type Entries<const BYTES: usize> = [[u8; BYTES]; 256];
 /// Fills the destination if every element of the nest is looked up in a table. Returns false and
 /// writes nothing for any other nest.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
-    if nest.positions() < LEAST_POSITIONS {
-        return false;
-    }
-    let Some(copy) = nest.table_copy() else { return false };
+    let Some(copy) = copy(nest) else { return false };
     match nest.dst_bits() {
         8 => fill_units::<1>(nest, &copy, sources, destination),
         16 => fill_units::<2>(nest, &copy, sources, destination),
@@ -55,6 +52,27 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
         64 => fill_units::<8>(nest, &copy, sources, destination),
         _ => fill_units::<16>(nest, &copy, sources, destination),
     }
+}
+
+/// Describes, as text for people, how [`fill`] copies a nest. Returns `None` if it does not.
+pub(super) fn plan(nest: &CopyNest) -> Option<String> {
+    let copy = copy(nest)?;
+    let TableRuns { run, period } = TableRuns::of(nest, &copy)?;
+    let codes = slab_codes(&copy.codes);
+    let tables = match (period, run) {
+        (Some(period), _) => format!("tables of {period} positions listed"),
+        (None, usize::MAX) => "one table".to_owned(),
+        (None, run) => format!("a table for each {run} positions"),
+    };
+    Some(format!("elements looked up by their codes, at most {codes} at a time: {tables}\n"))
+}
+
+/// Returns the two passes of a nest, or `None` if it is not run by this module.
+fn copy(nest: &CopyNest) -> Option<TableCopy> {
+    if nest.positions() < LEAST_POSITIONS {
+        return None;
+    }
+    nest.table_copy()
 }
 
 fn fill_units<const BYTES: usize>(
@@ -106,6 +124,30 @@ fn slab_codes(codes: &CopyNest) -> u64 {
     most
 }
 
+/// The runs of positions that use the same table.
+struct TableRuns {
+    /// The number of consecutive positions that use the same table; `usize::MAX` if all do.
+    run: usize,
+    /// The number of positions after which the tables repeat, if runs are so short that the tables
+    /// of this many positions are listed.
+    period: Option<usize>,
+}
+
+impl TableRuns {
+    /// Returns the runs of a nest. Returns `None` if they are short and there are too many tables
+    /// to list.
+    fn of(nest: &CopyNest, copy: &TableCopy) -> Option<Self> {
+        let extents = nest.extents();
+        let weighted = |axis: &usize| copy.start.weight(Value::Axis(*axis)) != 0;
+        let along = |from: usize| extents[from..].iter().map(|&extent| extent as usize).product();
+        let run: usize = (0..extents.len()).rfind(weighted).map_or(usize::MAX, |of| along(of + 1));
+        let period: usize = (0..extents.len()).find(weighted).map_or(1, along);
+        let is_listed = period <= MAX_PERIOD && period * 256 <= nest.positions() as usize;
+        let period = Some(period).filter(|_| run < LONG_RUN && is_listed);
+        (period.is_some() || run >= LEAST_RUN).then_some(Self { run, period })
+    }
+}
+
 /// The tables that the positions of a nest use.
 struct Tables<'a, const BYTES: usize> {
     /// The elements of all tables.
@@ -126,18 +168,12 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
     fn new(nest: &'a CopyNest, copy: &'a TableCopy, table: &'a [u8]) -> Option<Self> {
         let (units, _) = table.as_chunks();
         let extents = nest.extents();
-        let weighted = |axis: &usize| copy.start.weight(Value::Axis(*axis)) != 0;
-        let along = |from: usize| extents[from..].iter().map(|&extent| extent as usize).product();
-        let run: usize = (0..extents.len()).rfind(weighted).map_or(usize::MAX, |of| along(of + 1));
+        let TableRuns { run, period } = TableRuns::of(nest, copy)?;
         let mut tables = Self { units, copy, extents, run, entries: vec![], listed: vec![] };
-        let period: usize = (0..extents.len()).find(weighted).map_or(1, along);
-        let is_listed = period <= MAX_PERIOD && period * 256 <= nest.positions() as usize;
-        if run < LONG_RUN && is_listed {
+        if let Some(period) = period {
             tables.entries = (0..period).map(|position| tables.entries_of(position)).collect();
             let list: Vec<u16> = (0..).take(period).collect();
             tables.listed = list.repeat(LEAST_LISTED.div_ceil(period));
-        } else if run < LEAST_RUN {
-            return None;
         }
         Some(tables)
     }

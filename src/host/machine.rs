@@ -173,12 +173,17 @@ fn maker() -> [u8; 12] {
 fn family() -> u32 {
     #[cfg(target_arch = "x86_64")]
     {
-        let signature = std::arch::x86_64::__cpuid(1).eax;
-        let (base, extended) = (signature >> 8 & 0xf, signature >> 20 & 0xff);
-        if base == 0xf { base + extended } else { base }
+        family_in(std::arch::x86_64::__cpuid(1).eax)
     }
     #[cfg(not(target_arch = "x86_64"))]
     0
+}
+
+/// Returns the family in a processor's signature, the first number of the second leaf of `cpuid`.
+#[cfg(any(target_arch = "x86_64", test))]
+fn family_in(signature: u32) -> u32 {
+    let (base, extended) = (signature >> 8 & 0xf, signature >> 20 & 0xff);
+    if base == 0xf { base + extended } else { base }
 }
 
 /// Returns the size of the largest data cache in bytes, or `None` if Linux does not report one.

@@ -512,6 +512,31 @@ mod tests {
         let mut past = vec![0xa5; count.next_multiple_of(8)];
         spread_past::<BITS, PER>(source, first, (&mut past, count));
         assert_eq!(past[..count], expected, "{BITS} {first} {count}");
+        let groups = count / 8 / (2 * PER) * 2 * PER;
+        let mut registers = vec![[0xa5; 8]; groups];
+        if first.is_multiple_of(PER) {
+            let done = spread_registers::<BITS, PER>(&source[first / PER..], &mut registers);
+            assert_eq!(done, groups, "{BITS} {first} {count}");
+            assert_eq!(registers.as_flattened(), &expected[..groups * 8], "{BITS} {first} {count}");
+        }
+        let whole = &mut vec![[0; 8]; count / 8];
+        let is_long = whole.len() >= 2 * PER;
+        assert_eq!(spread_widest::<BITS, PER>(source, whole) > 0, is_long, "{BITS} {count}");
+        let done = gather_widest::<BITS, PER>(whole, &mut vec![0; whole.len() * BITS]);
+        assert_eq!(done > 0, is_long, "{BITS} {count}");
+        // The widest registers unpack as many groups, and pack them again.
+        let wide = groups / 4 * 4;
+        for simd in Simd::all_with_every_machine().filter(|_| first == 0) {
+            let has_registers = matches!(simd.name(), "avx2" | "avx512_vbmi");
+            let mut registers = vec![[0xa5; 8]; groups];
+            let done = simd.spread::<BITS>(source, &mut registers);
+            assert_eq!(done, if has_registers { wide } else { 0 }, "{}", simd.name());
+            assert_eq!(registers[..done].as_flattened(), &expected[..done * 8], "{}", simd.name());
+            let mut packed = vec![0; groups * BITS];
+            let done = simd.pack::<BITS>(&registers, &mut packed);
+            assert_eq!(done, if has_registers { wide } else { 0 }, "{}", simd.name());
+            assert_eq!(packed[..done * BITS], source[..done * BITS], "{}", simd.name());
+        }
         // The other bits of a byte have no effect.
         let noisy: Vec<u8> = bytes.iter().map(|byte| byte | 0xff << BITS).collect();
         let (mut packed, mut by_units) = (image(99), image(99));
@@ -520,6 +545,31 @@ mod tests {
             pack(&[value], &mut by_units, first + n, BITS as u32);
         }
         assert_eq!(packed, by_units, "{BITS} {first} {count}");
+        if first == 0 {
+            let noisy = &noisy.as_chunks().0[..groups];
+            let mut packed = vec![0; groups * BITS];
+            assert_eq!(gather_registers::<BITS, PER>(noisy, &mut packed), groups);
+            assert_eq!(packed, by_units[..groups * BITS], "{BITS} {count}");
+        }
+    }
+
+    /// Units at the end of a source of a few bytes, without a whole word after them.
+    #[test]
+    fn the_last_units_of_a_short_source_are_taken() {
+        for (bits, bytes) in [1, 2, 4].into_iter().flat_map(|bits| (1..20).map(move |n| (bits, n)))
+        {
+            let (source, units) = (&image(5)[..bytes], bytes * 8 / bits as usize);
+            for first in 0..units {
+                let count = units - first;
+                let mut line = vec![0xa5; (count * bits as usize).div_ceil(8) + 2];
+                take(source, first, &mut line, bits);
+                for number in 0..line.len() * 8 / bits as usize {
+                    let expected =
+                        if number < count { unit(source, first + number, bits) } else { 0 };
+                    assert_eq!(unit(&line, number, bits), expected, "{bits} {bytes} {first}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -98,3 +98,20 @@ impl Destination for [u8] {
         ColumnPointers::new([self], isize::BITS - 2, to, offsets, length)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_even_if_they_have_one_alignment() {
+        let mut image = vec![0; 40 * LINE];
+        for (first, apart, even) in
+            [(0, 3 * LINE, true), (5, 3 * LINE, true), (5, LINE + 1, false), (5, LINE, true)]
+        {
+            let slices = image[first..].chunks_exact_mut(apart).take(3).collect();
+            assert_eq!(DestinationSlices { slices, shift: 20 }.are_even(), even, "{first} {apart}");
+        }
+        assert!(DestinationSlices { slices: SmallVec::new(), shift: 20 }.are_even());
+    }
+}

@@ -22,7 +22,7 @@ use super::{
     task::{Plans, Task, has_whole_bytes},
     windows,
 };
-use crate::nest::{CopyNest, Gaps, Operand};
+use crate::nest::{CopyNest, Gaps, Lookup, Operand};
 
 /// Copies `source` to `destination`. Each buffer is the whole memory of its tensor, including
 /// padding.
@@ -100,8 +100,8 @@ pub fn run_sources(
 ///
 /// The text lists the shares of the destination, which are the parts that threads fill. It lists
 /// the steps of each share, with their tiles or blocks and the loops around them. Equal lines are
-/// listed once, with their number. If the nest has lookups, the text only says that the steps
-/// depend on the indices.
+/// listed once, with their number. If the nest has lookups, the text says how its elements or rows
+/// are looked up, or that the steps depend on the indices.
 ///
 /// The description is for this processor, and for a destination whose first byte is at the start of
 /// a cache line. Its wording may change in any version.
@@ -119,7 +119,13 @@ pub(super) fn plan_with(
     threads: usize,
 ) -> String {
     if !nest.lookups().is_empty() {
-        return "indices are read first, and decide the steps\n".to_owned();
+        // Lookups that do not depend on the position become constants before a copy is planned.
+        let is_planned = !nest.lookups().iter().any(Lookup::is_constant);
+        let is_planned = is_planned && nest.scattered().is_none();
+        return Some(nest)
+            .filter(|_| is_planned)
+            .and_then(|nest| looked_up::plan(nest).or_else(|| gathered::plan(nest)))
+            .unwrap_or_else(|| "indices are read first, and decide the steps\n".to_owned());
     }
     // The shares take their addresses and their alignment from this image. Nothing is written to
     // it, so the system never allocates its pages.

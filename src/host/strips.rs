@@ -172,3 +172,63 @@ impl Strips<'_, '_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{machine::MACHINES, stream::streaming};
+
+    /// Moves tiles whose columns have one alignment, and tiles whose columns have different ones,
+    /// with every instruction set: through registers, and through the buffer.
+    #[test]
+    fn tiles_are_moved_as_a_whole_and_nothing_else_is_written() {
+        let source: Vec<u8> = (0..60_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for (simd, unit) in Simd::all(&MACHINES[0]).flat_map(|of| [1, 2, 4, 8].map(|n| (of, n))) {
+            for (rows, start, apart) in [64, 65, 5 * LINE, 333]
+                .into_iter()
+                .flat_map(|rows| [(rows, 24, 0), (rows, 0, 0), (rows, 24, 8), (rows, 3, 1)])
+            {
+                let (count, length) = (19, rows * unit);
+                let pitch = length.next_multiple_of(LINE) + 2 * LINE + apart;
+                let mut out = vec![0xa5; (count + 2) * pitch];
+                let line = out.as_ptr().addr().wrapping_neg() % LINE + start;
+                let mut expected = out.clone();
+                let offsets = |count: usize, step: usize| -> Vec<isize> {
+                    (0..count).map(|n| (n * step).cast_signed()).collect()
+                };
+                let read = count * unit + 3;
+                let reads = [offsets(rows, read), offsets(count, unit)];
+                let writes = [offsets(rows, unit), offsets(count, pitch)];
+                let units = (0..rows).flat_map(|row| (0..count).map(move |column| (row, column)));
+                for (row, column) in units {
+                    let from = 5 + row * read + column * unit;
+                    let to = line + row * unit + column * pitch;
+                    expected[to..to + unit].copy_from_slice(&source[from..from + unit]);
+                }
+                let tile = CopyTile {
+                    from: 5,
+                    to: line.cast_signed(),
+                    rows: (&reads[0], &writes[0]),
+                    columns: (&reads[1], &writes[1]),
+                    steps: [None; 2],
+                };
+                let mut destination = DestinationSlices::whole(&mut out);
+                let mut room = TileBuffer::default();
+                streaming(|stream| {
+                    let mut strips = Strips {
+                        simd,
+                        joins: joins(simd),
+                        of: (unit, None),
+                        source: &source,
+                        destination: &mut destination,
+                        stream,
+                        room: &mut room,
+                    };
+                    assert!(strips.tile(&tile), "{simd:?} {unit}: {rows} {start} {apart}");
+                });
+                drop(destination);
+                assert!(out == expected, "{simd:?} {unit}: {rows} {start} {apart}");
+            }
+        }
+    }
+}

@@ -150,3 +150,23 @@ pub(super) fn raise(table: &mut [[u8; 4]], place: i64, number: i64) {
     let entry = &mut table[place.unsigned_abs() as usize];
     *entry = u32::from_le_bytes(*entry).max(number.unsigned_abs() as u32).to_le_bytes();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Operation;
+
+    #[test]
+    fn places_ascend_if_outer_steps_pass_all_inner_ones() {
+        let [from, to] = ["u8[3,4]", "u8[3,4]{0,1}"].map(|text| text.parse().expect("a shape"));
+        let operation = Operation::relayout(from, to).expect("a relayout");
+        assert_eq!(operation.nest().extents(), [4, 3]);
+        let ascends = |outer: i64, inner: i64| {
+            let axis = |number| Affine::value(Value::Axis(number));
+            let at = Affine::constant(7).plus(outer, &axis(0)).plus(inner, &axis(1));
+            ascends(operation.nest(), &at)
+        };
+        assert!(ascends(3, 1) && ascends(100, 40));
+        assert!(!ascends(2, 1) && !ascends(1, 4) && !ascends(5, 0) && !ascends(-9, 1));
+    }
+}

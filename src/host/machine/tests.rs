@@ -1,15 +1,25 @@
 //! Tests every row of the table on any processor: all rows copy the same bytes, and their plans
 //! equal the snapshots.
 
+#[path = "../../../benches/support/sweep.rs"]
+#[allow(unreachable_pub, unused_imports)] // a file of several crates
+mod sweep;
+
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::*;
 use crate::{
     Operation, Tensor,
+    hlo::Module,
     host::{
-        plain,
-        run::{fill, plan_with},
+        gathered, kept, looked_up, plain,
+        run::{fill, plan_with, run_sources},
         simd::Simd,
+        step::CopyStep,
     },
-    nest::CopyNest,
+    nest::{CopyNest, Gaps},
+    program::{Program, ProgramStep},
+    request::Table,
     window::Slice,
 };
 
@@ -26,6 +36,12 @@ fn this_processor_has_a_row() {
     let here = Machine::here();
     let rows = MACHINES.iter().filter(|row| row.name == here.name);
     assert_eq!(rows.count(), 1, "{}", here.name);
+}
+
+#[test]
+fn families_are_read_from_signatures() {
+    let signatures = [0x0008_06f8, 0x00a2_0f10, 0x00b0_0f21, 0x00c0_06f2];
+    assert_eq!(signatures.map(family_in), [6, 25, 26, 6]);
 }
 
 /// Checks that a larger destination does not reduce the kinds of copies that are streamed.
@@ -78,6 +94,10 @@ const COPIES: &[TestCopy] = &[
     ("u4[256,1024]{1,0:E(4)}", "u4[256,1024]{1,0}", &[]),
     ("u8[600,700]", "u8[600,700]", &[(0, 600, 1), (0, 700, -1)]),
     ("f32[1000,1000]", "f32[500,1000]{0,1}", &[(0, 1000, 2), (0, 1000, -1)]),
+    // Units whose bytes change their order, in matrices that are transposed.
+    ("u8[300,200,2,2]", "u8[300,200,2,2]{2,3,0,1}", &[]),
+    ("u8[300,200,2,4]", "u8[300,200,2,4]{2,3,0,1}", &[]),
+    ("u16[100,300,4]", "u16[100,300,4]{2,0,1}", &[(0, 100, 1), (0, 300, 1), (0, 4, -1)]),
     // Boxes of short rows, which are moved together.
     ("u8[65,5,49,5]{1,3,2,0:T(4,4)}", "u8[65,5,49,5]", &[]),
     ("u8[1,63,55,14]{3,2,1,0:T(4,1,1)}", "u8[1,63,55,14]{1,3,2,0}", &[]),
@@ -166,4 +186,280 @@ fn plans_are_those_of_the_snapshots() {
         settings.set_omit_expression(true);
         settings.bind(|| insta::assert_snapshot!(name, text));
     }
+}
+
+/// The number of random operations of which some are in a snapshot, and the least number of
+/// operations with each kind of step that are.
+const SWEPT: usize = 1200;
+const OF_EACH_KIND: usize = 16;
+
+/// The longest text of a plan in these snapshots, in bytes.
+const PLAN_BYTES: usize = 400;
+
+/// A processor, as the number of its row, the size of its last-level cache in MiB, its instruction
+/// set, and the number of threads.
+type Host = (usize, usize, &'static str, usize);
+
+/// The processors of these snapshots. Each copy has a plan of the first one, and of one of the
+/// others in turn. Most copies exceed the thresholds of the small caches. The number of the others
+/// and the number of families of random operations have no common divisor.
+const HOSTS: [Host; 11] = [
+    (3, 2, "avx512_vbmi", 2),
+    (0, 32, "avx512_vbmi", 1),
+    (1, 2, "avx512_vbmi", 1),
+    (2, 2, "avx2", 2),
+    (3, 32, "avx512_vbmi", 3),
+    (0, 4, "avx512_vbmi", 2),
+    (3, 2, "ssse3", 1),
+    (2, 4, "avx512_vbmi", 1),
+    (0, 2, "avx2", 1),
+    (3, 4, "none", 2),
+    (1, 32, "avx2", 4),
+];
+
+/// Compares the plans of copies with a snapshot: one line for a plan of the first processor, and
+/// one for another if its plan is different. A line that changes is a copy that moves its bytes in
+/// another way, which tests of the bytes do not notice. Copies are left out if the snapshot has
+/// `of_each_kind` of every kind of their steps. Without the widest registers, nothing is compared.
+fn check_plans<'a>(
+    snapshot: &str,
+    of_each_kind: usize,
+    copies: impl Iterator<Item = (String, Vec<&'a CopyNest>)>,
+) {
+    let sets: Vec<Simd> = Simd::all(&MACHINES[3]).collect();
+    if sets.iter().all(|simd| simd.name() != "avx512_vbmi") {
+        return;
+    }
+    let (mut lines, mut kinds) = (Vec::new(), BTreeMap::new());
+    for (number, (name, nests)) in copies.enumerate() {
+        let plans = [0, 1 + number % (HOSTS.len() - 1)].map(|host| {
+            let (row, cache, set, threads) = HOSTS[host];
+            let machine = Machine { cache_bytes: cache << 20, ..MACHINES[row] };
+            let machine: &Machine = Box::leak(Box::new(machine));
+            let simd = sets.iter().find(|simd| simd.name() == set).map(|simd| simd.with(machine));
+            let plan = |nest: &&CopyNest| plan_with(machine, simd, nest, threads);
+            let plan = nests.iter().map(plan).collect::<String>();
+            let plan = plan.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+            let plan = plan.replace("share:;", "share:");
+            (format!("{}, {cache} MiB, {set}, {threads}", machine.name), plan)
+        });
+        let steps = plans.iter().flat_map(|(_, plan)| plan.split("; "));
+        let of_steps: BTreeSet<String> = steps.filter_map(kind).collect();
+        if of_steps.iter().all(|kind| kinds.get(kind) >= Some(&of_each_kind)) {
+            continue;
+        }
+        for kind in of_steps {
+            *kinds.entry(kind).or_default() += 1;
+        }
+        lines.push(name);
+        let plans = &plans[..if plans[0].1 == plans[1].1 { 1 } else { 2 }];
+        for (host, plan) in plans {
+            let (start, rest) = match plan.get(..PLAN_BYTES) {
+                Some(start) => (start, format!("… of {} bytes", plan.len())),
+                None => (&plan[..], String::new()),
+            };
+            lines.push(format!("  {host}: {start}{rest}"));
+        }
+    }
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../../snapshots/host");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(snapshot, lines.join("\n")));
+}
+
+/// Returns the first words of a step, which name its mover, and whether it is streamed. Returns
+/// `None` for a share, which is no step.
+fn kind(step: &str) -> Option<String> {
+    let streamed = if step.contains(", streamed") { " streamed" } else { "" };
+    let (start, rest) = step.split_once(": ").unwrap_or((step, step));
+    let mover = if start.starts_with("a share") { rest } else { start };
+    let name = mover.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    (!name.starts_with('(')).then(|| name + streamed)
+}
+
+/// Relayouts whose strips depend on the slices of the destination or on its pages.
+const STRIPS: [(&str, &str); 3] = [
+    ("c128[32,262,13,3]{2,1,0,3}", "c128[32,262,13,3]{0,1,2,3}"),
+    ("s32[12,12,31,12,4]", "s32[12,12,31,12,4]{0,3,1,2,4}"),
+    ("c128[5488,127] strided<[1,5491]>", "c128[5488,127]"),
+];
+
+#[test]
+fn random_operations_have_the_plans_of_the_snapshot() {
+    let strips = STRIPS.map(|(from, to)| (format!("{from} to {to}"), nest((from, to, &[]))));
+    let strips = strips.iter().map(|(name, nest)| (name.clone(), vec![nest]));
+    let cases = sweep::cases(2, SWEPT);
+    let copies = cases.iter().map(|sweep::Case { name, what }| {
+        let nests = match what {
+            sweep::What::Operation(operation) => vec![operation.nest()],
+            sweep::What::Program(program) => {
+                program.steps().iter().map(ProgramStep::nest).collect()
+            }
+        };
+        (name.clone(), nests)
+    });
+    let copies = strips.chain(copies);
+    check_plans("random_operations", OF_EACH_KIND, copies);
+}
+
+/// Small copies are kept, and tell about as much memory as they take.
+#[test]
+fn steps_of_small_copies_are_kept() {
+    let swept = sweep::cases(3, 500).into_iter().filter_map(|case| match case.what {
+        sweep::What::Operation(operation) => Some(operation.nest().clone()),
+        sweep::What::Program(program) => program.steps().first().map(|step| step.nest().clone()),
+    });
+    let converted = converted_and_looked_up().into_iter().map(|copy| copy.1);
+    let (mut kept, mut lost) = (0, 0);
+    for nest in swept.chain(converted).filter(|nest| {
+        nest.dst_bytes() < 1 << 18 && nest.lookups().is_empty() && nest.gaps() == Gaps::Fill
+    }) {
+        let images: Vec<Vec<u8>> =
+            nest.sources().iter().map(|of| vec![0; of.bytes() as usize]).collect();
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        run_sources(&nest, &images, &mut vec![0; nest.dst_bytes() as usize]).expect("a run");
+        let Some(copy) = kept::find(Machine::here(), &nest) else {
+            lost += 1;
+            continue;
+        };
+        kept += 1;
+        for step in &copy.steps {
+            let bytes = step.bytes() - size_of::<CopyStep>();
+            match step {
+                CopyStep::Runs { .. } | CopyStep::Again { .. } | CopyStep::Fill { .. } => {
+                    assert_eq!(bytes, 0);
+                }
+                _ => assert!((200..1 << 18).contains(&bytes), "{bytes} {step}"),
+            }
+        }
+    }
+    assert!(kept > 100 && lost < 5, "{kept} {lost}");
+}
+
+/// Relayouts that convert their elements.
+const CONVERTED: &[(&str, &str)] = &[
+    ("f32[70001]", "bf16[70001]"),
+    ("f32[2000,3000]", "bf16[2000,3000]"),
+    ("f32[300,700]", "bf16[300,700]{0,1}"),
+    ("f32[1000,300]", "bf16[1000,300]{1,0:T(8,128)(2,1)}"),
+    ("f32[8,64,56,56]", "f16[8,64,56,56]{1,3,2,0}"),
+    ("bf16[3000,700]{0,1}", "f32[3000,700]"),
+    ("u8[8,224,224,3]", "f32[8,224,224,3]{2,1,3,0}"),
+    ("f64[1000,3,7]", "f32[1000,3,7]{0,2,1}"),
+    ("s4[1000,1001]{1,0:E(4)}", "bf16[1000,1001]"),
+    ("s4[1000,1001]{1,0:E(4)}", "bf16[1000,1001]{0,1}"),
+    ("u2[1000,64]{1,0:E(2)}", "f32[1000,64]{0,1}"),
+    ("f32[17,5,3]", "s8[17,5,3]{0,1,2}"),
+];
+
+/// Relayouts through a table, or through a table for each index of a dimension.
+const LOOKED_UP: &[(&str, &str, Option<usize>)] = &[
+    ("u8[3,300,400,3]", "f16[3,300,400,3]{2,1,3,0}", Some(3)),
+    ("u8[3,300,400,3]", "f32[3,300,400,3]", None),
+    ("u8[400,3,1000]", "bf16[400,3,1000]{0,2,1}", Some(0)),
+    ("u4[1000,1200]{1,0:E(4)}", "bf16[1000,1200]{0,1}", None),
+    ("pred[1000,1200]", "f64[1000,1200]{0,1}", Some(1)),
+    ("u8[600,1000,7,7]", "f16[600,1000,7,7]", Some(1)),
+    ("u8[40,5000]", "f16[40,5000]", Some(1)),
+    ("u8[20,300,1,3]", "f16[20,300,1,3]", Some(1)),
+    ("u8[2,8,8,16]", "f16[2,8,8,16]", Some(1)),
+    ("u8[2,8,16,16]", "f16[2,8,16,16]", Some(1)),
+];
+
+/// Gathers, as the shapes of the operand, of the indices and of the result, and the attributes.
+const GATHERS: &[[&str; 4]] = &[
+    ["f32[5000,64]", "s32[300,1]", "f32[300,64]", "offset_dims={1}, slice_sizes={1,64}"],
+    ["f32[5000,64]", "u64[300,1]", "f32[300,64]", "offset_dims={1}, slice_sizes={1,64}"],
+    ["f32[500000,8000]", "s32[300,1]", "f32[300,8000]", "offset_dims={1}, slice_sizes={1,8000}"],
+    ["bf16[1000000]", "s32[90000,1]", "bf16[90000]", "offset_dims={}, slice_sizes={1}"],
+    ["u8[1000000]", "s64[90000,1]", "u8[90000]", "offset_dims={}, slice_sizes={1}"],
+    ["f32[64,5000]", "s32[300,1]", "f32[64,300]", "offset_dims={0}, slice_sizes={64,1}"],
+    ["f32[3,5000]", "s32[300,1]", "f32[3,300]", "offset_dims={0}, slice_sizes={3,1}"],
+    ["f32[4,5000]", "s32[65537,1]", "f32[4,65537]", "offset_dims={0}, slice_sizes={4,1}"],
+    ["f32[4,5000]", "s32[65536,1]", "f32[4,65536]", "offset_dims={0}, slice_sizes={4,1}"],
+    [
+        "f32[5000,64]{1,0:T(8,128)}",
+        "s32[300,1]",
+        "f32[300,64]",
+        "offset_dims={1}, slice_sizes={1,64}",
+    ],
+    [
+        "f32[64,5000]{1,0:T(8,128)}",
+        "s32[300,1]",
+        "f32[64,300]",
+        "offset_dims={0}, slice_sizes={64,1}",
+    ],
+    ["u4[5000,64]", "s32[300,1]", "u4[300,64]", "offset_dims={1}, slice_sizes={1,64}"],
+];
+
+/// Compares the plans of copies that convert or look up their elements with a snapshot.
+#[test]
+fn conversions_and_lookups_have_the_plans_of_the_snapshot() {
+    let copies = converted_and_looked_up();
+    let copies = copies.iter().map(|(name, nest)| (name.clone(), vec![nest]));
+    check_plans("conversions_and_lookups", usize::MAX, copies);
+}
+
+/// A nest of lookups is filled in the way that its plan names, if that is one of its own.
+#[test]
+fn lookups_are_filled_as_planned() {
+    let is_small = |nest: &CopyNest| nest.sources().iter().all(|of| of.bytes() < 1 << 25);
+    let lookups = converted_and_looked_up().into_iter().map(|copy| copy.1);
+    for nest in lookups.filter(|nest| !nest.lookups().is_empty() && is_small(nest)) {
+        let images: Vec<Vec<u8>> =
+            nest.sources().iter().map(|of| vec![0; of.bytes() as usize]).collect();
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let mut out = vec![0; nest.dst_bytes() as usize];
+        let plan = plan_with(&MACHINES[3], None, &nest, 1);
+        let filled = looked_up::fill(&nest, &images, &mut out);
+        assert_eq!(filled, plan.starts_with("elements looked up"), "{plan}");
+        let filled = gathered::fill(&nest, &images, &mut out);
+        assert!(filled || !plan.starts_with("rows of"), "{plan}");
+    }
+}
+
+/// Returns the nests of [`CONVERTED`], [`LOOKED_UP`] and [`GATHERS`] with their names.
+fn converted_and_looked_up() -> Vec<(String, CopyNest)> {
+    let mut copies: Vec<(String, CopyNest)> = Vec::new();
+    let relayout = |from: &str, to: &str| {
+        let [source, destination] = [from, to].map(|text| text.parse::<Tensor>().expect("a shape"));
+        Operation::relayout(source, destination).expect("a relayout")
+    };
+    for (from, to) in CONVERTED {
+        let operation = relayout(from, to);
+        copies.push((operation.title().to_owned(), operation.nest().clone()));
+    }
+    for &(from, to, dimension) in LOOKED_UP {
+        let extents = from.split(['[', ']']).nth(1).expect("extents").split(',');
+        let extents: Vec<usize> = extents.map(|of| of.parse().expect("an extent")).collect();
+        let codes = match &from[..2] {
+            "u4" => 16,
+            "pr" => 2,
+            _ => 256,
+        };
+        let bytes = match &to[..3] {
+            "f64" => 8,
+            "f32" => 4,
+            _ => 2,
+        };
+        let entries = vec![0; dimension.map_or(1, |of| extents[of]) * codes * bytes];
+        let table = Table::new(entries, dimension);
+        let operation = relayout(from, to).with_table(table).expect("a table");
+        copies.push((operation.title().to_owned(), operation.nest().clone()));
+    }
+    for [operand, indices, result, attributes] in GATHERS {
+        let axis = usize::from(attributes.contains("{0}, "));
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  x = {operand} parameter(0)\n  ids = {indices} parameter(1)\n  \
+             ROOT r = {result} gather(x, ids), collapsed_slice_dims={{{axis}}}, \
+             start_index_map={{{axis}}}, index_vector_dim=1, {attributes}\n}}\n"
+        );
+        let module = Module::parse(&text).expect("a module").with_default_layouts();
+        let program = Program::lower(&module).expect("a program");
+        for step in program.steps() {
+            copies.push((format!("{operand} gather {indices} to {result}"), step.nest().clone()));
+        }
+    }
+    copies
 }

@@ -128,7 +128,23 @@ impl<'a> ColumnPointers<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::pitch;
+    use super::{super::super::stream::LINE, ColumnPointers, pitch};
+
+    /// Columns that begin in the second of several slices, which have different alignments.
+    #[test]
+    fn columns_of_several_slices_have_the_gap_of_their_starts() {
+        let mut image = vec![0; 1000];
+        let line = image.as_ptr().addr().wrapping_neg() % LINE;
+        let offsets = [0, 2 << 20, 1 << 20];
+        for (pitch, gap) in [(2 * LINE, Some(LINE - 3)), (100, None)] {
+            for (length, fits) in [(pitch - 3, true), (pitch - 2, false)] {
+                let slices = image[line..].chunks_exact_mut(pitch).take(4);
+                let columns = ColumnPointers::new(slices, 20, 1 << 20 | 3, &offsets, length);
+                assert_eq!(columns.is_some(), fits, "{pitch} {length}");
+                assert_eq!(columns.and_then(|columns| columns.gap()), gap.filter(|_| fits));
+            }
+        }
+    }
 
     #[test]
     fn offsets_with_one_step_have_a_pitch() {

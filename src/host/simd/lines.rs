@@ -148,3 +148,21 @@ fn turned([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
         _mm512_shuffle_i32x4::<0xdd>(high, high_2),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SquareStarts;
+
+    #[test]
+    fn squares_begin_at_a_line_if_all_sides_do() {
+        let gap = |count, unit, lines: [usize; 3]| {
+            SquareStarts::new(count, 16, unit, lines.into_iter()).gap
+        };
+        assert_eq!(gap(1000, 1, [5, 69, 133]), 59);
+        assert_eq!(gap(1000, 1, [64, 128, 0]), 0);
+        assert_eq!(gap(1000, 1, [5, 69, 70]), 0);
+        assert_eq!(gap(1000, 4, [8, 72, 136]), 14);
+        assert_eq!(gap(1000, 4, [5, 69, 133]), 0);
+        assert_eq!(gap(16, 1, [5, 69, 133]), 0);
+    }
+}

@@ -645,6 +645,40 @@ mod tests {
         }
     }
 
+    #[test]
+    fn whole_lines_fill_lines() {
+        let bytes = [PatternByte::Fill(7); 3 * LINE];
+        for simd in Simd::all(Machine::here()) {
+            let fills = |to: isize, length: usize| {
+                let runs = [(0, &bytes[..LINE]), (to, &bytes[..length])];
+                Registers::new(simd, runs, usize::MAX).expect("registers").fills_lines
+            };
+            let is_line = simd.width() == LINE;
+            let line = LINE.cast_signed();
+            assert_eq!([fills(line, LINE), fills(2 * line, 2 * LINE)], [is_line; 2], "{simd:?}");
+            assert!(!fills(line + 8, LINE) && !fills(line, LINE + 8), "{simd:?}");
+        }
+    }
+
+    /// Checks that there is a longer copy of a source if a load leaves it, with the same bytes.
+    fn check_room(of: &Registers, number: usize, source: &PatternSource) {
+        let loads = of.loads.iter().filter(|load| load.0 == number).map(|load| load.1);
+        let byte = |at: isize| usize::try_from(at).ok().and_then(|at| source.image.get(at));
+        let bytes = 0..of.simd.width().cast_signed();
+        let mut places = loads.flat_map(|load| bytes.clone().map(move |byte| load + byte));
+        let Some((room, first)) = of.room(number, source) else {
+            assert!(places.all(|at| byte(source.at + at).is_some()));
+            return;
+        };
+        let mut leaves = false;
+        for at in places {
+            let in_room = room[(first + at).cast_unsigned()];
+            leaves |= byte(source.at + at).is_none();
+            assert_eq!(in_room, byte(source.at + at).copied().unwrap_or(0));
+        }
+        assert!(leaves);
+    }
+
     fn check(simd: Simd, length: usize, kind: usize, images: &[Vec<u8>; 2]) {
         let byte = |n: usize| match (kind, n % 4) {
             (0, _) => PatternByte::Read { source: 0, at: n.cast_signed() },
@@ -661,7 +695,7 @@ mod tests {
         let runs = [(0, &bytes[..]), (length.cast_signed() + 5, second)];
         let of = Registers::new(simd, runs, usize::MAX).expect("registers");
         let pitch = 2 * length + 70;
-        for (start, src) in [(0_isize, 7_isize), (4000, -9), (37, 0), (4999 - 700, 64)] {
+        for (start, src) in [(0_isize, 7_isize), (4000, -9), (37, 0), (60, -9), (4999 - 700, 64)] {
             let times = 12_usize;
             let reads = |step: usize, byte: PatternByte| match byte {
                 PatternByte::Read { source, at } => {
@@ -689,7 +723,18 @@ mod tests {
                 let stream = Some(stream).filter(|_| kind.is_multiple_of(2));
                 for step in 0..times {
                     let (moved, to) = (step.cast_signed() * src, gap + step * pitch);
-                    if of.loads_fit(&sources, (moved.min(0), moved.max(0))) {
+                    let fits = of.loads_fit(&sources, (moved.min(0), moved.max(0)));
+                    let inside = |load: isize| {
+                        let (low, high) =
+                            (start + load + moved.min(0), start + load + moved.max(0));
+                        let end = high + simd.width().cast_signed();
+                        low >= 0 && end <= images[0].len().cast_signed()
+                    };
+                    assert_eq!(fits, of.loads.iter().all(|&(_, load)| inside(load)));
+                    for (number, source) in sources.iter().enumerate() {
+                        check_room(&of, number, source);
+                    }
+                    if fits {
                         let loops = [PatternLoop {
                             times: step + 1,
                             src,

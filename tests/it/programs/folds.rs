@@ -52,6 +52,43 @@ fn comparisons_of_constants_choose_elements() {
     }
 }
 
+/// A mask of an iota is a guard unless its integers wrap around in their type.
+#[test]
+fn masks_of_integers_that_wrap_around() {
+    for (kind, count, added, least) in [
+        ("u8", 156, [100, 0], 50),
+        ("u8", 157, [100, 0], 50),
+        ("u8", 9, [250, 3], 50),
+        ("s8", 28, [100, 0], 0),
+        ("s8", 29, [100, 0], 0),
+        ("s8", 4, [-100, -28], 0),
+        ("s8", 4, [-100, -29], 0),
+    ] {
+        let [a, b] = added;
+        let instructions = format!(
+            "x = s32[{count}] parameter(0)
+             y = s32[{count}] parameter(1)
+             i = {kind}[{count}] iota(), iota_dimension=0
+             a = {kind}[] constant({a})
+             as = {kind}[{count}] broadcast(a), dimensions={{}}
+             b = {kind}[] constant({b})
+             bs = {kind}[{count}] broadcast(b), dimensions={{}}
+             l = {kind}[] constant({least})
+             ls = {kind}[{count}] broadcast(l), dimensions={{}}
+             j = {kind}[{count}] add(i, as)
+             k = {kind}[{count}] add(j, bs)
+             mask = pred[{count}] compare(k, ls), direction=GE
+             ROOT r = s32[{count}] select(mask, x, y)"
+        );
+        let low = if kind == "u8" { 0 } else { -128 };
+        let value = |n: i32| (n + a + b - low).rem_euclid(256) + low;
+        let chosen = (0..count).map(|n| if value(n) >= least { n } else { -n });
+        let parameters = [integers(0..count), integers((0..count).map(|n| -n))];
+        let parameters = parameters.each_ref().map(Vec::as_slice);
+        assert_eq!(result(&instructions, &parameters), integers(chosen), "{kind} {count} {a} {b}");
+    }
+}
+
 #[test]
 fn comparisons_with_nan_are_false_except_of_inequality() {
     for (direction, expected) in [

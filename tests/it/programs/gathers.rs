@@ -83,3 +83,55 @@ fn gathers_of_many_rows_on_the_host() {
         }
     }
 }
+
+/// `jnp.take(x, ids, axis=1)` with a constant for indices out of range: all rows share one table of
+/// places, which has two cases.
+#[test]
+fn columns_out_of_range_are_filled_in_every_row() {
+    let text = "HloModule m
+        ENTRY e {
+          x = s32[40,50] parameter(0)
+          ids = s32[200] parameter(1)
+          vectors = s32[200,1] reshape(ids)
+          zero = s32[] constant(0)
+          zeros = s32[200] broadcast(zero), dimensions={}
+          last = s32[] constant(49)
+          lasts = s32[200] broadcast(last), dimensions={}
+          low = pred[200] compare(ids, zeros), direction=GE
+          high = pred[200] compare(ids, lasts), direction=LE
+          inside = pred[200] and(low, high)
+          mask = pred[40,200] broadcast(inside), dimensions={1}
+          taken = s32[40,200] gather(x, vectors), offset_dims={0}, collapsed_slice_dims={1},
+            start_index_map={1}, index_vector_dim=1, slice_sizes={40,1}
+          fill = s32[] constant(-7)
+          all = s32[40,200] broadcast(fill), dimensions={}
+          ROOT r = s32[40,200] select(mask, taken, all)
+        }";
+    let words = |list: &[i32]| list.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let x: Vec<i32> = (0..2000).map(|n| n * 7 + 1).collect();
+    let ids: Vec<i32> = (0..200).map(|n| n * 37 % 61 - 5).collect();
+    let places = (0..40).flat_map(|row| ids.iter().map(move |&id| (row, id)));
+    let expected: Vec<i32> = places
+        .map(|(row, id)| match usize::try_from(id) {
+            Ok(id @ ..50) => x[row * 50 + id],
+            _ => -7,
+        })
+        .collect();
+    assert_eq!(super::results(text, &[&words(&x), &words(&ids)]), [words(&expected)]);
+}
+
+/// The sign of an unsigned index is 0 or 1.
+#[test]
+fn signs_of_unsigned_indices() {
+    let text = "HloModule m
+        ENTRY e {
+          x = u8[4] parameter(0)
+          ids = u32[4] parameter(1)
+          signs = u32[4] sign(ids)
+          vectors = u32[4,1] reshape(signs)
+          ROOT r = u8[4] gather(x, vectors), offset_dims={}, collapsed_slice_dims={0},
+            start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+        }";
+    let ids: Vec<u8> = [0_u32, 1, 7, u32::MAX].into_iter().flat_map(u32::to_le_bytes).collect();
+    assert_eq!(super::results(text, &[b"abcd", &ids]), [b"abbb"]);
+}

@@ -2,8 +2,8 @@
 
 use stridec::{
     ErrorKind, Target,
-    hlo::{Builder, Opcode, SliceDimension},
-    program::{BufferId, Program, ProgramError, compile_module},
+    hlo::{Builder, Module, Opcode, SliceDimension},
+    program::{BufferId, Program, ProgramError, compile_in_place, compile_module},
     schedule::ScheduleError,
 };
 
@@ -121,4 +121,46 @@ fn packing_respects_the_buffers_that_a_target_binds() {
         let error = compile_module(&cases[0].module, &target).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
+}
+
+/// A binding is a whole number of words. Parameters that no kernel binds take nothing, unless a
+/// result takes them over.
+#[test]
+fn bindings_hold_their_buffers() {
+    let text = "HloModule m, input_output_alias={ {1}: (1, {}, may-alias) }
+        ENTRY e {
+          x = u8[5] parameter(0)
+          y = u8[7] parameter(1)
+          z = u8[9] parameter(2)
+          r = u8[5] reverse(x), dimensions={0}
+          ROOT t = (u8[5], u8[7]) tuple(r, y)
+        }";
+    let program = compile_in_place(&Module::parse(text).unwrap(), &Target::webgpu()).unwrap();
+    assert_eq!(program.aliases().len(), 1);
+    let bytes = |value| program.binding_bytes(value);
+    assert_eq!([0, 1, 2].map(|number| bytes(BufferId::Parameter(number))), [8, 8, 0]);
+    assert_eq!([0, 1].map(|number| bytes(BufferId::Result(number))), [8, 8]);
+}
+
+/// The stages of one result have its steps only.
+#[test]
+fn stages_of_a_result_are_those_of_its_steps() {
+    let text = "HloModule m
+        ENTRY e {
+          x = u8[5] parameter(0)
+          y = u8[7] parameter(1)
+          a = u8[5] reverse(x), dimensions={0}
+          b = u8[7] reverse(y), dimensions={0}
+          ROOT t = (u8[5], u8[7]) tuple(a, b)
+        }";
+    let program = Program::lower(&Module::parse(text).unwrap()).unwrap();
+    let target = Target::webgpu();
+    let [all, first, second] = [
+        program.stages(&target).unwrap(),
+        program.stages_of(0, &target).unwrap(),
+        program.stages_of(1, &target).unwrap(),
+    ];
+    let count = |text: &str| text.matches(": its nest").count();
+    assert_eq!([&all, &first, &second].map(|text| count(text)), [2, 1, 1], "{all}");
+    assert!(first != second && first.starts_with("m\n\n== buffers\n"), "{first}");
 }

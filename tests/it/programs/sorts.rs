@@ -170,3 +170,42 @@ fn windows_at_known_places_may_be_shorter_than_the_array() {
     }
     assert_eq!(results(text, &[&words(&x), &words(&u)]), [words(&expected)]);
 }
+
+/// A comparator may move its operands before it compares them.
+#[test]
+fn comparators_move_their_operands() {
+    let text = "HloModule m
+        less {
+          a = s32[] parameter(0)
+          b = s32[] parameter(1)
+          c = s32[] copy(a)
+          d = s32[] reshape(b)
+          ROOT l = pred[] compare(c, d), direction=LT
+        }
+        ENTRY e {
+          keys = s32[4] constant({3, -1, 2, 0})
+          ROOT s = s32[4] sort(keys), dimensions={0}, to_apply=less
+        }";
+    assert_eq!(results(text, &[]), [words(&[-1, 0, 2, 3])]);
+}
+
+/// The places of a scatter are constants along two dimensions.
+#[test]
+fn windows_are_placed_along_two_dimensions() {
+    let text = "HloModule m
+        replace {
+          old = s32[] parameter(0)
+          ROOT new = s32[] parameter(1)
+        }
+        ENTRY e {
+          base = s32[3,4] parameter(0)
+          updates = s32[4] parameter(1)
+          places = s32[4,2] constant({{0,1},{2,0},{1,3},{2,3}})
+          ROOT r = s32[3,4] scatter(base, places, updates), update_window_dims={},
+            inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1,
+            to_apply=replace
+        }";
+    let (base, updates) = (words(&(0..12).collect::<Vec<_>>()), words(&[-1, -2, -3, -4]));
+    let expected = words(&[0, -1, 2, 3, 4, 5, 6, -3, -2, 9, 10, -4]);
+    assert_eq!(results(text, &[&base, &updates]), [expected]);
+}

@@ -33,8 +33,12 @@ fn columns_that_begin_anywhere_are_written_and_nothing_else() {
             let (given, few) = ((source.as_slice(), 5, from.as_slice()), vec![0; count * LINE - 1]);
             streaming(|stream| {
                 let (of, mut few, mut held) = ((unit, inner), few, vec![0; count * LINE]);
+                let end = 5 + (rows - 1) * read + count * unit;
+                let given = (&source[..end], given.1, given.2);
                 assert!(!simd.stream_joined(of, given, (&mut columns, &mut few), stream));
                 let short = (given.0, given.1, &from[..height - 1]);
+                assert!(!simd.stream_joined(of, short, (&mut columns, &mut held), stream));
+                let short = (&source[..end - 1], given.1, given.2);
                 assert!(!simd.stream_joined(of, short, (&mut columns, &mut held), stream));
                 assert!(simd.stream_joined(of, given, (&mut columns, &mut held), stream));
             });
