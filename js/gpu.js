@@ -14,9 +14,9 @@ const count = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
 const got = (given) => `got ${named(given)}${isFunction(given?.then) ? "; await it" : ""}`;
 /** Refuses what is neither a kernel nor a program. */
 function check(code) {
-  const missing = ["wgsl", "bindings", "dispatches"].filter((name) => code?.[name] === undefined);
+  const missing = ["wgsl", "bindings", "dispatches"].filter((name) => (name === "wgsl" ? typeof code?.wgsl !== "string" : !Array.isArray(code?.[name])));
   if (Array.isArray(code?.kernels) || !missing.length) return;
-  fail(`expected a kernel or a program, ${got(code)}${missing.length < 3 ? ` without ${missing}` : ""}${typeof code === "string" ? "; if it is JSON, give JSON.parse of it" : ""}`);
+  fail(`expected a kernel or a program, ${got(code)}${missing.length < 3 ? ` without ${missing.join(" and ")}` : ""}${typeof code === "string" ? "; if it is JSON, give JSON.parse of it" : ""}`);
 }
 const align = (bytes) => Math.max(4, Math.ceil(bytes / 4) * 4);
 const kernelsOf = (code) => code.kernels ?? [code];
@@ -107,8 +107,7 @@ export class KernelRunner {
       const { buffer, offset, size } = part(resource);
       const { sizeInBytes: needed } = bindings[at];
       const name = called(at, buffer);
-      const isArray = ArrayBuffer.isView(resource);
-      if (typeof buffer?.usage !== "number") fail(`${name}: expected a GPUBuffer or { buffer, offset, size }, ${got(isArray ? resource : buffer)}${isArray ? "; `run` takes typed arrays" : ""}`);
+      if (typeof buffer?.usage !== "number") fail(`${name}: expected a GPUBuffer or { buffer, offset, size }, ${got(buffer)}${ArrayBuffer.isView(resource) ? "; `run` takes typed arrays" : ""}`);
       if (!(buffer.usage & STORAGE)) fail(`${name}: expected the usage STORAGE, got ${USAGES.filter((_, bit) => buffer.usage >> bit & 1).join(" | ")}; create it with GPUBufferUsage.STORAGE`);
       if (!Number.isInteger(offset) || offset < 0) fail(`${name}: expected an offset that is an integer of at least 0, got ${offset}`);
       if (offset % alignment) fail(`${name}: expected an offset that is a multiple of ${alignment}, got ${offset}`);

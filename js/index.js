@@ -27,11 +27,11 @@ function show(given) {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
-/** A way out with the name that is meant: one of the same letters, or of the same beginning. */
+/** A way out with the name that is meant: one of the same letters, or of the same first three. */
 function didYouMean(given, names) {
   const letters = (name) => [...name.toLowerCase()].sort().join("");
   const start = given.toLowerCase().slice(0, 3);
-  const meant = names.find((name) => letters(name) === letters(given)) ?? names.find((name) => name.toLowerCase().startsWith(start));
+  const meant = names.find((name) => letters(name) === letters(given)) ?? names.find((name) => start.length === 3 && name.toLowerCase().startsWith(start));
   return meant ? `; did you mean ${meant}?` : "";
 }
 

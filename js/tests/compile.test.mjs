@@ -158,6 +158,9 @@ test("errors name the field, the value and what is expected", () => {
   refuses(() => relayout("f32[2]", "f32[2]", { tagret: "webgpu" }), "options.tagret", "did you mean target?");
   refuses(() => relayout("f32[2]", "f32[2]", { target: "webpgu" }), "options.target", "did you mean webgpu?", "device.limits");
   refuses(() => convert("f32[2]", "torhc"), "as", "did you mean torch?");
+  // One or two letters are the beginning of many names.
+  for (const given of ["", "x", "to"]) assert.throws(() => convert("f32[2]", given), ({ code, message }) => code === "INVALID" && !message.includes("did you mean"), given);
+  assert.throws(() => relayout("f32[2]", "f32[2]", { t: "webgpu" }), ({ message }) => message.endsWith("expected target, gaps, table"));
   refuses(() => relayout("f32[4,4,3]", "HWC->CHW"), "to", "did you mean \"CHW over HWC\"?");
   refuses(() => slice("f32[4,4,3]", { offsets: [0, 0, 0], sizes: [4, 4, 3] }, { to: "HWC->CHW" }), "options.to", "did you mean \"CHW over HWC\"?");
   refuses(() => relayout([2, 3], "f32[2,3]"), "from.type", "a text such as \"f32[2,3]\", or an object");

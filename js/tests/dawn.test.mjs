@@ -180,7 +180,7 @@ test("a runner says what it expects", async () => {
   const runner = new KernelRunner(device);
   const kernel = relayout("u32[2,3]", "u32[2,3]{0,1}");
   const encoder = device.createCommandEncoder();
-  for (const [given, got] of [[JSON.stringify(kernel), /got string; if it is JSON, give JSON\.parse of it/], [undefined, /got undefined/], [[kernel], /got Array/], [Promise.resolve(kernel), /got Promise; await it/], [{ ...kernel, bindings: undefined }, /got Object without bindings/]]) {
+  for (const [given, got] of [[JSON.stringify(kernel), /got string; if it is JSON, give JSON\.parse of it/], [undefined, /got undefined/], [[kernel], /got Array/], [Promise.resolve(kernel), /got Promise; await it/], [{ ...kernel, bindings: undefined }, /got Object without bindings$/], [{ ...kernel, dispatches: 3 }, /got Object without dispatches$/], [{ wgsl: kernel.wgsl }, /got Object without bindings and dispatches$/]]) {
     for (const message of [/stridec\/gpu: expected a kernel or a program/, got]) {
       await assert.rejects(runner.prepare(given), { name: "TypeError", message });
       await assert.rejects(runner.run(given), { name: "TypeError", message });
