@@ -7,11 +7,17 @@ const EXERCISES = [
   "f32[3,6,9]{2,1,0:T(4,6)}", "s8[10,14]{1,0:T(4,8)(2,2)}", "f32[9,6]{0,1:T(4,4)}",
 ];
 
-/** The state of the exercise that the reader last saw, or nothing. */
+/**
+ * The state of the exercise that the guide's links lead to: the one that the reader last saw, or one
+ * drawn for the links.
+ */
 let latestExercise;
 
 /** The exercises that the reader has solved since the page was loaded, with their elements. */
 const solved = new Set();
+
+/** The key of an exercise among those. */
+const keyOf = (from, at) => `${from} ${at}`;
 
 /** The state of the exercise after the layout `last`, or of the first; its element is random. */
 function stateOfExercise(last) {
@@ -20,7 +26,7 @@ function stateOfExercise(last) {
   // The element is in the second half of each dimension, so that few are in the first tile.
   const element = () => sizes.map((size) => size - 1 - Math.floor(Math.random() * Math.floor(size / 2)));
   let at = element();
-  for (let tries = 0; tries < 20 && solved.has(`${from} ${at}`); tries++) at = element();
+  for (let tries = 0; tries < 20 && solved.has(keyOf(from, at)); tries++) at = element();
   return { kind: "layout", from, at: at.join(), step: String(GUIDE.length + 1) };
 }
 
@@ -107,11 +113,11 @@ function showExercise(root, { from, at }, layoutOf, reveal) {
   const to = (text, selector) => make("a", { href: hashOf(RELAYOUT), "data-show": selector }, text);
   const end = make("p", { id: "end", hidden: "" }, "This is the end of the guide. ", to("Run a relayout into the TPU's tiles of step 10 ›", "#run"), " or ", to("read its kernel ›", "#wgsl"));
   const form = make("form", {}, make("label", { for: "predicted" }, `Offset of the element ${show(given)} `), input, make("button", {}, "Check"));
-  const solution = `${from} ${at}`;
+  const key = keyOf(from, at);
   const check = () => {
     const answer = answerOf(input.value);
     const isRight = answer === offset;
-    if (isRight) solved.add(solution);
+    if (isRight) solved.add(key);
     verdict.textContent = verdictOn(answer, offset, from, given, layoutOf);
     verdict.dataset.verdict = isRight ? "pass" : "fail";
     // A slip of the keys is no answer, and reveals nothing.
@@ -131,7 +137,7 @@ function showExercise(root, { from, at }, layoutOf, reveal) {
   root.append(make("p", {}, "The array is ", make("code", {}, from), ". Where is its element ", make("strong", {}, show(given)), "?"), form, verdict, why, end,
     make("p", {}, make("a", { href: hashOf(stateOfExercise(from)) }, "Another exercise ›")));
   // The reader comes back to an exercise with its answer.
-  if (solved.has(solution)) {
+  if (solved.has(key)) {
     input.value = String(offset);
     check();
   }

@@ -7,7 +7,8 @@
   View.prototype.room = function () {
     const [rows, columns] = roomOf.call(this);
     if (!document.body.hasAttribute("data-guide") || hasRoom()) return [rows, columns];
-    // The sum and the map under the picture stay in sight. An array of one tile is shown whole.
+    // The sum and the map under the picture stay in sight. On a narrow screen, arrays of
+    // up to 8 rows are shown whole, and 6 rows of longer ones.
     const most = matchMedia("(min-width: 760px)").matches ? 10 : rows > 8 ? 6 : 8;
     return [Math.min(rows, most), columns];
   };

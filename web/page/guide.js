@@ -8,7 +8,7 @@
 const GUIDE = [
   {
     title: "Memory is one row of places",
-    lead: "A layout gives each element a place, whose number is its offset. A stride is the number of places that a step along a dimension adds.",
+    lead: "A layout gives each element a place, whose number is its offset. A stride is the number of places that a step along a dimension adds. {1,0} means that rows follow each other.",
     text: [
       "An array of 2 rows and 3 columns has six elements, and memory has six places, numbered from 0. The element (1,2) is that of row 1 and column 2; rows and columns are counted from 0 too.",
       "f32[2,3] is such an array of 32-bit floats, as XLA writes it, the compiler of JAX and TensorFlow. Here rows follow each other, an order that XLA writes as {1,0}. One step along a row, dimension d1, adds 1 to the offset, and one step down, d0, adds 3. These two numbers are the strides: the offset of (1,2) is 1·3 + 2·1. Point at cells to see the sum.",
@@ -60,8 +60,8 @@ const GUIDE = [
     title: "A tile",
     lead: "T(2,2) cuts the array into tiles of 2 by 2, whose elements lie together. The digits of an index say in which tile it is, and where in it; each has a stride.",
     text: [
-      "Tiles follow each other in the order of the layout, and so do the elements within a tile: here along rows first. The last number of a tile cuts the fastest dimension, and the number before it the next one: in {1,0}, T(8,128) cuts d1 into pieces of 128 and d0 into pieces of 8, and in {0,1} d0 into pieces of 128 and d1 into pieces of 8. If the array has more dimensions than the tile has numbers, the slowest ones are not cut.",
-      "So an index becomes four numbers: which tile down, which tile across, and the row and the column within the tile. They are called digits, like the hours and the minutes of a time of day. A division gives the tile, and its remainder the row or the column: d0/2, d1/2, d0%2, d1%2. The offset is the sum of the digits, each times its stride. The last digit has a stride of 1, and every other stride is the next one times the number of values of its digit.",
+      "Tiles follow each other in the order of the layout, and so do the elements within a tile: here along rows first. So an index becomes four numbers: which tile down, which tile across, and the row and the column within the tile. They are called digits, like the hours and the minutes of a time of day. A division gives the tile, and its remainder the row or the column: d0/2, d1/2, d0%2, d1%2. The offset is the sum of the digits, each times its stride. The last digit has a stride of 1, and every other stride is the next one times the number of values of its digit.",
+      "The last number of a tile cuts the fastest dimension, and the number before it the next one: in {0,1}, T(8,128) cuts d0 into pieces of 128 and d1 into pieces of 8. Slower dimensions are not cut.",
     ],
     layout: "f32[4,6]{1,0:T(2,2)}",
     ask: ["Where is the element (2,3)?", "It lies in tile (1,1), at row 0 and column 1 of it. A row of tiles has 3 tiles of 4 places: 1·12 + 1·4 + 0·2 + 1 = 17.", [2, 3], 17],
@@ -90,7 +90,7 @@ const GUIDE = [
     title: "Tiles of tiles",
     lead: "A second tile cuts each tile again: T(2,4)(2,1) interleaves pairs of rows.",
     text: [
-      "The second tile follows the same rule. T(2,4)(2,1) cuts each tile of 2 by 4 into boxes of 2 by 1: a column of two elements. So pairs of rows are interleaved: (0,0), (1,0), (0,1), (1,1) and so on. Two numbers in the tile cut two digits again, which makes two more. A digit that has the value 0 alone is left out of the sum: a tile of two rows has one pair.",
+      "The second tile follows the same rule. T(2,4)(2,1) cuts each tile of 2 by 4 into boxes of 2 by 1: a column of two elements. So pairs of rows are interleaved: (0,0), (1,0), (0,1), (1,1) and so on. The two numbers of the second tile cut the row and the column within the first tile again, so there are six digits. A digit that can only be 0 adds nothing and is left out: a tile of two rows has one pair of rows, so the number of the pair is always 0.",
       "Formats such as bfloat16 need this: two numbers of 16 bits, one above the other, share a word of 32 bits.",
     ],
     layout: "bf16[4,8]{1,0:T(2,4)(2,1)}",
@@ -131,12 +131,14 @@ let wantsText = null;
 const LEAST_TEXT = 112;
 
 /**
- * Gives the text of a step the height that is free on a small screen: beside the picture, down to
- * the end of the screen, and above the picture, as much as leaves it in sight with its sum and map.
+ * Limits the height of a step's text on a small screen. Beside the picture, the text ends at the
+ * bottom of the screen. Above the picture, it leaves room for the picture with its sum and map.
  */
 function fitText() {
   const box = document.querySelector("#guide .box");
   if (!box) return;
+  // Without a limit nothing scrolls, and the reader's place would be lost.
+  const { scrollTop } = box;
   box.style.maxHeight = "none";
   if (!hasRoom() && box.checkVisibility()) {
     const bottom = (...parts) => Math.max(...parts.map((part) => (part ? part.getBoundingClientRect().bottom + scrollY : 0)));
@@ -146,14 +148,18 @@ function fitText() {
     const end = isBeside ? bottom(find("#question"), find("#notations")) : bottom(...["sum", "overview", "caption:not(.rest)"].map((name) => find(`#first .${name}`))) + live;
     box.style.maxHeight = `${Math.max(box.offsetHeight - Math.max(end + 8 - innerHeight, 0), LEAST_TEXT)}px`;
   }
+  box.scrollTop = scrollTop;
   fadeText(box);
 }
 
 /** Fades the end of a text that goes on below its box. */
 const fadeText = (box) => box.classList.toggle("goes-on", box.scrollHeight - box.scrollTop - box.clientHeight > 4);
 
-/** Shows the step that a state names, if any. `layoutOf` and `reveal` are for the exercise. */
-function showGuide(root, state, layoutOf, reveal) {
+/**
+ * Shows the step that a state names, if any. `layoutOf` and `reveal` are for the exercise, and
+ * `choose` shows the element of an answer in the picture of its layout.
+ */
+function showGuide(root, state, layoutOf, reveal, choose) {
   const at = Number(state.step) - 1;
   const entries = [...GUIDE, EXERCISE];
   const entry = entries[at];
@@ -173,8 +179,14 @@ function showGuide(root, state, layoutOf, reveal) {
   });
   const heading = make("h2", { tabindex: "-1" }, `${at + 1} of ${entries.length}: ${entry.title}`);
   const asked = make("div", { class: "question" });
-  if (entry.ask) asked.append(make("details", {}, make("summary", {}, entry.ask[0]), make("p", {}, entry.ask[1])));
-  else showExercise(asked, state, layoutOf, reveal);
+  if (entry.ask) {
+    const [question, answer, index] = entry.ask;
+    const details = make("details", {}, make("summary", {}, question), make("p", {}, answer));
+    if (index) details.addEventListener("toggle", () => details.open && choose(entry.layout, index));
+    asked.append(details);
+  } else {
+    showExercise(asked, state, layoutOf, reveal);
+  }
   const part = (given) => (given.layout ? make("a", { href: hashOf({ ...stateOfStep(at), from: given.layout }) }, make("code", {}, given.layout)) : given);
   // On a small screen the text scrolls in a box, so that the picture stays in sight. If it is above
   // the picture, as on a telephone, it opens only when the reader wants it.

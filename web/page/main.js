@@ -183,6 +183,8 @@
       fitHeadings(first);
     } else {
       const endLayouts = showLayouts(answerRoot, page, state.at?.split(",").map(Number), (index) => {
+        // The exercise asks for the same element wherever the reader points.
+        if (isExercise(state)) return;
         state.at = index.join(",");
         writeSoon();
       });
@@ -320,7 +322,6 @@
       answerRoot.removeAttribute("aria-busy");
       for (const part of ["first", "below"]) place(part).replaceChildren();
     }
-    if (state.step) keepHash(hashOf(state), GUIDE_AT);
     document.body.dataset.kind = state.kind;
     document.body.toggleAttribute("data-guide", Boolean(state.step));
     document.body.toggleAttribute("data-exercise", isExercise(state));
@@ -333,11 +334,17 @@
     showGuide(place("guide"), compiler || !isExercise(state) ? state : {}, layoutOf, () => {
       hide(false);
       notations.show(state.kind, layoutsOf());
+    }, (from, index) => {
+      // The reader may have changed the layout of the step.
+      if (!compiler || state.from !== from) return;
+      state.at = index.join();
+      answer();
+      writeAddress();
     });
     fields.show(state);
     if (compiler) answer();
     writeAddress();
-    if (isExercise(state)) place("notations").hidden = true;
+    if (isExercise(state) && !place("guide").querySelector("[data-verdict=pass]")) place("notations").hidden = true;
     fitText();
   }
 
