@@ -211,9 +211,10 @@ pub(crate) fn destination(
     };
     let whole = given.is_instance_of::<Shape>() || text(given).is_some_and(is_whole);
     if whole {
-        let name = text(given);
-        let tensor = tensor(given, argument);
-        let tensor = tensor.map_err(|error| advised(name.as_deref().unwrap_or("{"), error))?;
+        let tensor = tensor(given, argument).map_err(|error| match text(given) {
+            Some(name) => advised(&name, error),
+            None => error,
+        })?;
         let own = tensor.descriptor().element_type();
         return match dtype.filter(|&dtype| dtype != own) {
             Some(dtype) => Err(invalid("dtype", own.name(), dtype.name())),

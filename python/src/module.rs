@@ -26,10 +26,10 @@ pub(crate) struct Given {
 enum Declared {
     /// Those that are in the source.
     Own,
-    /// None. JAX lowered the function without layouts, so that it takes and returns row-major
-    /// arrays. XLA still infers layouts when it converts a lowered function to HLO: a transpose is
-    /// a result in another order.
-    RowMajor,
+    /// Row-major ones, because JAX lowered the function without layouts. XLA still infers layouts
+    /// when it converts a lowered function to HLO: a transpose is a result in another order. The
+    /// StableHLO text of this `jax.stages.Lowered` has no layouts.
+    RowMajor(Py<PyAny>),
     /// Those of this StableHLO text. JAX's `Format` is an attribute there, which the conversion to
     /// HLO drops.
     Text(String),
@@ -124,7 +124,7 @@ impl Given {
         py.detach(|| match (&self.source, &self.declared) {
             (_, Declared::Text(text)) | (Source::Text(text), _) => Module::parse(text),
             (Source::Proto(bytes), Declared::Own) => Module::decode(bytes),
-            (Source::Proto(bytes), Declared::RowMajor) => {
+            (Source::Proto(bytes), Declared::RowMajor(_)) => {
                 Ok(Module::decode(bytes)?.with_default_layouts())
             }
         })
@@ -132,9 +132,17 @@ impl Given {
     }
 
     pub(crate) fn memory(&self, py: Python<'_>, tiles: DefaultTiles) -> PyResult<MemoryReport> {
-        py.detach(|| match &self.source {
-            Source::Proto(bytes) => MemoryReport::of_proto_tiled(bytes, tiles),
-            Source::Text(text) => MemoryReport::of_text_tiled(text, tiles),
+        let text = match &self.declared {
+            Declared::RowMajor(lowered) => {
+                Some(lowered.bind(py).call_method0(intern!(py, "as_text"))?.extract::<String>()?)
+            }
+            _ => None,
+        };
+        py.detach(|| match (&self.source, &self.declared, &text) {
+            (_, Declared::Text(text), _) | (_, _, Some(text)) | (Source::Text(text), _, _) => {
+                MemoryReport::of_text_tiled(text, tiles)
+            }
+            (Source::Proto(bytes), _, _) => MemoryReport::of_proto_tiled(bytes, tiles),
         })
         .map_err(|error| at(&self.argument, error))
     }
@@ -156,7 +164,7 @@ impl Declared {
             .getattr(intern!(py, "operation"))?
             .call_method(intern!(py, "get_asm"), (), Some(&options))?;
         if !short.extract::<String>()?.contains("mhlo.layout_mode = \"{") {
-            return Ok(Self::RowMajor);
+            return Ok(Self::RowMajor(lowered.clone().unbind()));
         }
         let text = lowered.call_method0(intern!(py, "as_text"))?;
         Ok(Self::Text(text.extract()?))
@@ -224,11 +232,22 @@ impl Call {
             let other = || invalid("arguments", &shown_tree(tree), "another tree");
             return Err(mismatch(tree, &arguments).ok().flatten().unwrap_or_else(other));
         };
-        let leaves: Vec<Bound<'py, PyAny>> = leaves.try_iter()?.collect::<PyResult<_>>()?;
-        Ok(match &self.kept {
-            None => leaves,
-            Some(kept) => kept.iter().filter_map(|&number| leaves.get(number).cloned()).collect(),
-        })
+        self.parameters(py, leaves.try_iter()?.collect::<PyResult<_>>()?)
+    }
+
+    /// Returns those of the flat arguments of a function that are parameters of the module. Returns
+    /// `arguments` unchanged if they are not as many as the function has.
+    pub(crate) fn parameters<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: Vec<Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let Some(kept) = &self.kept else { return Ok(arguments) };
+        let count: usize = self.arguments.bind(py).getattr(intern!(py, "num_leaves"))?.extract()?;
+        if arguments.len() != count {
+            return Ok(arguments);
+        }
+        Ok(kept.iter().filter_map(|&number| arguments.get(number).cloned()).collect())
     }
 
     /// Returns the results in the tree that the function returns.

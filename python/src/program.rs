@@ -84,7 +84,8 @@ impl Program {
         py: Python<'_>,
         draw: impl FnOnce(&ProgramPicture<'_>) -> T + Send,
     ) -> PyResult<T> {
-        py.detach(|| Ok(draw(&ProgramPicture::new(&Ways::new(&self.module)?))))
+        let names = self.result_names(py);
+        py.detach(|| Ok(draw(&ProgramPicture::new(&Ways::new(&self.module)?).names(names))))
             .map_err(|error: ProgramError| raised(error))
     }
 
@@ -365,10 +366,11 @@ impl Program {
         self.compiled(py)?.stages(&self.target).map_err(raised)
     }
 
-    /// Runs the program. Takes one array for each parameter, and returns one array for each result.
-    /// Results are tensors of torch if an argument is one, or else arrays of JAX if an argument is
-    /// one, and numpy arrays otherwise. A scalar may be a Python number. `device` is that of the
-    /// program unless it is given.
+    /// Runs the program. Takes one array for each parameter, or for each argument of the function
+    /// of JAX, in the order of their tree, and returns one array for each result. Results are
+    /// tensors of torch if an argument is one, or else arrays of JAX if an argument is one, and
+    /// numpy arrays otherwise. A scalar may be a Python number. `device` is that of the program
+    /// unless it is given.
     #[pyo3(signature = (*arguments, device=None))]
     fn run<'py>(
         &self,
@@ -379,6 +381,10 @@ impl Program {
         let device = match device {
             None => self.device.clone(),
             given => Device::given(given)?,
+        };
+        let arguments = match &self.call {
+            Some(call) => call.parameters(py, arguments)?,
+            None => arguments,
         };
         self.run_flat(py, &arguments, Accepts::Exact, device)
     }

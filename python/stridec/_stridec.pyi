@@ -452,8 +452,8 @@ class Program:
     def stages(self) -> str:
         """Returns every stage of every result, as text."""
     def run(self, *arguments: Any, device: _Device | None = None) -> list[Any]:
-        """Runs the program. Takes one array for each parameter, and returns one array for each
-        result. Results are tensors of torch if an argument is one, or else arrays of JAX if an
+        """Runs the program. Takes one array for each parameter, or for each argument of the function
+        of JAX, in the order of their tree, and returns one array for each result. Results are tensors of torch if an argument is one, or else arrays of JAX if an
         argument is one, and numpy arrays otherwise. A scalar may be a Python number. `device` is
         that of the program unless it is given.
         """

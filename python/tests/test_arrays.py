@@ -305,7 +305,7 @@ def test_out_is_written_and_returned():
     (lambda x: x.reshape(4, 3), "out: expected memory apart from that of the source, got an array that overlaps it"),
     (lambda x: numpy.empty((3, 4), "f4"), r"out.shape: expected the memory of the layout, an array of \(4, 3\) in row-major order, got \(3, 4\)"),
     (lambda x: numpy.empty((4, 6), "f4")[:, ::2], r"got \(4, 3\) in another order"),
-    (lambda x: numpy.empty((4, 3), "i4"), "out.dtype: expected elements of float32, or 48 of uint8, got int32"),
+    (lambda x: numpy.empty((4, 3), "i4"), "out.dtype: expected elements of float32, or 48 bytes of uint8, got int32"),
     (lambda x: numpy.broadcast_to(numpy.float32(0), (4, 3)), "out.shape"),
     (lambda x: b"\0" * 48, "out: expected an array that can be written, got a read-only one"),
 ])

@@ -71,6 +71,7 @@ def test_results_are_named_by_their_place_in_the_tree():
     for lowered in [jax.jit(f).lower(jnp.zeros((2, 3))), jax.export.export(jax.jit(f))(jnp.zeros((2, 3)))]:
         program = stridec.Program(lowered)
         assert program.result_names == ["cache.0", "cache.1", "mask"] and "cache.0: f32[3,2]" in repr(program)
+        assert "RESULT cache.1  " in program.draw() and "RESULT mask  " in program._repr_html_()
     single = stridec.Program(jax.jit(lambda x: x.T).lower(jnp.zeros((2, 3))))
     assert single.result_names == ["0"] and "0:" not in repr(single).split("->")[1].replace("{1,0", "").replace("{0,1", "")
     assert stridec.Program("ENTRY e { x = s32[2] parameter(0) ROOT y = (s32[2], s32[2]) tuple(x, x) }").result_names == ["0", "1"]

@@ -123,12 +123,25 @@ def test_a_compiled_function_runs_too():
             assert same(a, numpy.asarray(b))
 
 
+def test_reports_of_lowered_functions_have_the_layouts_that_jax_declares():
+    lowered = jax.jit(lambda x: x.T).lower(jnp.zeros((1024, 3)))
+    exported = jax.export.export(jax.jit(lambda x: x.T))(jnp.zeros((1024, 3)))
+    reports = [str(stridec.memory(of, tiles="tpu")) for of in (lowered, exported, lowered.as_text())]
+    assert "f32[3,1024]{1,0:T(4,128)}" in reports[0] and len(set(reports)) == 1, reports
+
+
 def test_arguments_that_a_function_does_not_use_are_left_out():
     x = jnp.arange(6.0).reshape(2, 3)
     lowered = jax.jit(lambda unused, tree, *, y: tree["x"].T).lower(x, {"x": x, "z": x}, y=x)
     program = stridec.Program(lowered)
     assert len(program.parameters) == 1
     assert same(program(x, {"x": x, "z": x}, y=x), numpy.asarray(x.T))
+    # `run` takes the parameters, or all arguments in the order of their tree: unused, x, z and y.
+    zeros = jnp.zeros((2, 3))
+    for arguments in [(x,), (zeros, x, zeros, zeros)]:
+        assert same(program.run(*arguments)[0], numpy.asarray(x.T))
+    with pytest.raises(stridec.InvalidInput, match=r"arguments: expected 1 array \(f32\[2,3\]\), got 2"):
+        program.run(x, x)
 
 
 def test_the_text_of_a_lowered_function_is_a_program():

@@ -33,6 +33,8 @@ use crate::{
 pub struct ProgramPicture<'a> {
     pub(super) ways: &'a Ways<'a>,
     pub(super) results: Vec<usize>,
+    /// The names of all results in titles. A result without an entry is named by its number.
+    names: Vec<String>,
     element: Option<Vec<u64>>,
 }
 
@@ -50,7 +52,13 @@ impl<'a> ProgramPicture<'a> {
     #[must_use]
     pub fn new(ways: &'a Ways<'a>) -> Self {
         let results = (0..ways.program().results().len()).collect();
-        Self { ways, results, element: None }
+        Self { ways, results, names: Vec::new(), element: None }
+    }
+
+    /// Gives the results names, in their order, which titles show in place of their numbers.
+    #[must_use]
+    pub fn names(self, names: Vec<String>) -> Self {
+        Self { names, ..self }
     }
 
     /// Restricts the picture to a single result.
@@ -98,7 +106,8 @@ impl<'a> ProgramPicture<'a> {
 
     /// Returns the title of a result, such as `RESULT 0  f32[2,3]`.
     pub(super) fn title(&self, result: usize) -> String {
-        format!("RESULT {result}  {}", self.ways.program().results()[result].shape())
+        let name = self.names.get(result).cloned().unwrap_or_else(|| result.to_string());
+        format!("RESULT {name}  {}", self.ways.program().results()[result].shape())
     }
 
     /// Describes the size of a result: the number of elements and the size of their memory.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::tiles::{BoxLevels, BoxTurns, padded, product};
+use super::tiles::{BoxLevels, BoxTurns, TiledDimension, padded, product};
 use crate::stride::StrideDescriptor;
 
 /// The sentences below the picture of a layout.
@@ -119,6 +119,9 @@ fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
             reasons.push(format!("{name} is padded from {size} to {extent}"));
         }
     }
+    if boxes.parts > 1 {
+        reasons.push(format!("only 1 of {} parts of a tile holds elements", boxes.parts));
+    }
     let cells = product(descriptor.axes().iter().map(|axis| axis.extent.max(1)));
     if reasons.is_empty() && descriptor.is_packed_but_for_tail(cells) {
         reasons.push("the memory is rounded up past the last element".into());
@@ -149,23 +152,30 @@ fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Describes each level of boxes that tiles form, in one sentence each.
+/// Describes the tiles: a sentence for each level of boxes, and others for tiles that take turns,
+/// for unused parts and for joined dimensions.
 fn tiles(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Vec<String> {
-    let cut = boxes.cut();
+    // Padding comes before tiles, and cuts nothing.
+    let first = usize::from(boxes.is_padding);
+    let is_cut =
+        |of: &&TiledDimension| boxes.levels[first..].iter().any(|box_| box_[of.coordinate] > 1);
+    let cut: Vec<&TiledDimension> = boxes.dimensions.iter().filter(is_cut).collect();
     let names: Vec<String> = cut.iter().map(|dimension| dimension.name(descriptor)).collect();
     let size = |extents: &[u64]| {
         let along = cut.iter().map(|dimension| extents[dimension.coordinate].to_string());
         along.collect::<Vec<_>>().join(" × ")
     };
     let mut sentences: Vec<String> = vec![];
-    for (level, extents) in boxes.levels.iter().enumerate() {
+    for (level, extents) in boxes.levels.iter().enumerate().skip(first) {
         let places = product(cut.iter().map(|dimension| extents[dimension.coordinate]));
-        // A box of one place, or one as large as the box around it, cuts nothing. Padding comes
-        // before tiles.
-        let is_same = level > 0 && *extents == boxes.levels[level - 1];
-        if places == 1 || is_same || boxes.is_padding && level == 0 {
+        // A box of one place, or one as large as the box around it, cuts nothing.
+        let around = level.checked_sub(1).map(|around| &boxes.levels[around]);
+        if places == 1 || around == Some(extents) {
             continue;
         }
+        let is_larger =
+            |around: &Vec<u64>| cut.iter().any(|of| extents[of.coordinate] > around[of.coordinate]);
+        let verb = if around.is_some_and(is_larger) { "padded to" } else { "cut again into" };
         let size = size(extents);
         let is_contiguous = boxes.contiguous[level];
         sentences.push(if sentences.is_empty() {
@@ -183,10 +193,10 @@ fn tiles(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Vec<String> {
             format!("{array} is cut into tiles of {size} along {names}.{memory}")
         } else if is_contiguous {
             format!(
-                "Each of those is cut again into tiles of {size}, whose {places} places lie together in memory."
+                "Each of those is {verb} tiles of {size}, whose {places} places lie together in memory."
             )
         } else {
-            format!("Each of those is cut again into tiles of {size}.")
+            format!("Each of those is {verb} tiles of {size}.")
         });
     }
     for &BoxTurns { coordinate, count: tiles, period, stride } in &boxes.interleaved {
@@ -201,8 +211,13 @@ fn tiles(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Vec<String> {
         ));
     }
     if boxes.parts > 1 {
+        let (whole, tile) = if sentences.is_empty() {
+            ("The array", "a tile")
+        } else {
+            ("Each of these tiles", "a larger tile")
+        };
         sentences.push(format!(
-            "A tile has more dimensions than the array, so that only the first of its {} parts holds elements.",
+            "{whole} is one of {} parts of {tile}, which has more dimensions than the array; the other parts are padding.",
             boxes.parts
         ));
     }
@@ -359,12 +374,21 @@ mod tests {
             flat.tiles,
             [
                 "The array is cut into tiles of 128 along d0. The 128 places of a tile lie together in memory.",
-                "A tile has more dimensions than the array, so that only the first of its 2 parts holds elements."
+                "Each of these tiles is one of 2 parts of a larger tile, which has more dimensions than the array; the \
+                 other parts are padding."
             ]
         );
+        let padding = flat.padding.unwrap();
+        assert!(padding.contains("d0 is padded from 96 to 128; only 1 of 2 parts"), "{padding}");
         let scalar = words("f32[]{:T(128)}");
-        assert_eq!(scalar.tiles.len(), 1);
-        assert!(scalar.padding.unwrap().contains("A tile has more places than the array fills"));
+        assert_eq!(
+            scalar.tiles,
+            [
+                "The array is one of 128 parts of a tile, which has more dimensions than the array; the other parts are \
+              padding."
+            ]
+        );
+        assert!(scalar.padding.unwrap().contains("Only 1 of 128 parts of a tile holds elements."));
         assert!(words("f32[5]{0:T(1)}").tiles.is_empty());
     }
 
@@ -377,6 +401,15 @@ mod tests {
                  memory, then come those of the next tile."
             ]
         );
+        // No tile cuts the padded d0.
+        let tiles = words("f32[2,2,200]{2,1,0:T(2,128)PAD(2,3,200,zero)}").tiles;
+        assert!(tiles[0].contains("tiles of 2 × 128 along d1 and d2."), "{tiles:?}");
+    }
+
+    #[test]
+    fn a_later_tile_may_be_larger() {
+        let tiles = words("f32[16]{0:T(4)(8)}").tiles;
+        assert!(tiles[1].starts_with("Each of those is padded to tiles of 8"), "{tiles:?}");
     }
 
     #[test]

@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_no_powers_of_two_apart() {
+    fn lines_are_not_multiples_of_256_bytes_apart() {
         assert_eq!([64, 255, 256, 512, 514].map(pitch_of), [64, 255, 320, 576, 514]);
     }
 

@@ -115,13 +115,15 @@ pub(super) struct Repeated {
     pub(super) small: bool,
 }
 
-/// The greatest number of positions in a period. The boxes of a longer period are computed again
-/// for each repetition, which takes longer than the copy if they are small: 40,000 boxes in
-/// `s8[28519,384]` from `T(32,128)(4,1)` to `T(3,10)`.
+/// The greatest number of positions in a period. Above it, the list of boxes takes too much memory:
+/// about 200 bytes for each box. Below it, the boxes of a longer period are computed again for each
+/// repetition, which takes longer than the copy if they are small: 40,000 boxes in `s8[28519,384]`
+/// from `T(32,128)(4,1)` to `T(3,10)`.
 const MOST_OF_PERIOD: i64 = 1 << 17;
 
-/// The greatest number of positions up to which an axis that changes no quotient is contained in
-/// the period as a whole. If it is not, the period repeats along it.
+/// The greatest number of positions in a period with which an axis is kept whole inside it, if the
+/// axis changes no quotient or is a short row ([`SHORT_BITS`]). Otherwise, the period repeats along
+/// the axis.
 const MOST_INSIDE: i64 = 1 << 14;
 
 /// The longest row that is kept whole inside a period although it is not a whole number of periods,
@@ -130,7 +132,7 @@ const MOST_INSIDE: i64 = 1 << 14;
 const SHORT_BITS: i64 = 1 << 11;
 
 /// The least number of periods in a box for which filling them together pays off.
-const LEAST_REPEATS: i64 = 4;
+const LEAST_PERIODS: i64 = 4;
 
 /// The number of periods along an axis from which on the axis is cut before an outer axis is
 /// divided into periods. If it were not cut first, each period along it would become several boxes
@@ -351,7 +353,7 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
         size = size.saturating_mul(steps);
         count = count.saturating_mul(times);
     }
-    let pays = size <= MOST_OF_PERIOD && count >= LEAST_REPEATS;
+    let pays = size <= MOST_OF_PERIOD && count >= LEAST_PERIODS;
     pays.then_some(Decision::Repeated(Periods { first, repeats, advances, outermost }))
 }
 

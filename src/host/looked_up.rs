@@ -44,7 +44,7 @@ type Entries<const BYTES: usize> = [[u8; BYTES]; 256];
 /// Fills the destination if every element of the nest is looked up in a table. Returns false and
 /// writes nothing for any other nest.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
-    let Some(copy) = copy(nest) else { return false };
+    let Some(copy) = passes(nest) else { return false };
     match nest.dst_bits() {
         8 => fill_units::<1>(nest, &copy, sources, destination),
         16 => fill_units::<2>(nest, &copy, sources, destination),
@@ -56,7 +56,7 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
 
 /// Describes, as text for people, how [`fill`] copies a nest. Returns `None` if it does not.
 pub(super) fn plan(nest: &CopyNest) -> Option<String> {
-    let copy = copy(nest)?;
+    let copy = passes(nest)?;
     let TableRuns { run, period } = TableRuns::of(nest, &copy)?;
     let codes = slab_codes(&copy.codes);
     let tables = match (period, run) {
@@ -68,7 +68,7 @@ pub(super) fn plan(nest: &CopyNest) -> Option<String> {
 }
 
 /// Returns the two passes of a nest, or `None` if it is not run by this module.
-fn copy(nest: &CopyNest) -> Option<TableCopy> {
+fn passes(nest: &CopyNest) -> Option<TableCopy> {
     if nest.positions() < LEAST_POSITIONS {
         return None;
     }

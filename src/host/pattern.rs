@@ -106,8 +106,8 @@ impl Pattern {
     /// stride times the [scale](PatternSource::scale) of that source. `scales` has one entry for
     /// each source.
     ///
-    /// Returns `None` if the block is too long, or if copies of single units take about as many
-    /// operations.
+    /// Returns `None` if the block is too long, if its tables would be larger than
+    /// [`MOST_TABLE_BYTES`], or if copies of single units take about as many operations.
     pub(super) fn new(
         simd: Simd,
         unit: usize,
@@ -123,8 +123,8 @@ impl Pattern {
     }
 
     /// Returns the pattern of a block. If the loops allow it, first repeats the block until it has
-    /// at least `enough` registers. Returns `None` if `enough` is not 1 and the block
-    /// [gathers](Self::gathers).
+    /// at least `enough` registers. Also returns `None` if `enough` is not 1 and the
+    /// block [gathers](Self::gathers): a single register is tried then.
     fn of_block(
         simd: Simd,
         unit: usize,
@@ -335,8 +335,9 @@ type BlockBytes = SmallVec<[(isize, Vec<PatternByte>); 1]>;
 
 /// Contiguous bytes of a block that are contiguous in their source as well, or are all constants.
 struct Piece {
-    /// The offset in the block, and the number of bytes.
+    /// The offset in the block, in bytes.
     to: isize,
+    /// The number of bytes.
     length: usize,
     /// The value of the first unit of the piece.
     take: BlockValue,
@@ -356,7 +357,7 @@ impl Piece {
 }
 
 /// Returns the bytes of all parts of a block, as runs in the order of the destination. Returns
-/// `None` if there are more than [`MOST_BLOCK_BYTES`].
+/// `None` if there are more than [`MOST_BLOCK_BYTES`]. The parts must not overlap.
 fn bytes_of_parts(unit: usize, parts: &[BlockPart]) -> Option<BlockBytes> {
     let units = parts.iter().map(BlockPart::units).fold(0, usize::saturating_add);
     let bytes = units.saturating_mul(unit);

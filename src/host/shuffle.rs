@@ -73,17 +73,19 @@ impl Shuffle {
         let span = width * simd.registers_at_once();
         let steps = span / gcd(span, step_bytes);
         let repeats = steps <= count;
-        let registers =
-            if repeats { steps * step_bytes } else { row }.div_ceil(span) * (span / width);
-        // The offset in the source of each byte of the registers. If the row ends inside the last
-        // register, the rest of this register has no bytes.
-        let bytes = if repeats { steps * step_bytes } else { row };
+        let count = if repeats { steps } else { count };
+        let registers = (count * step_bytes).div_ceil(span) * (span / width);
+        if registers * width > SELECTION_BYTES {
+            return None;
+        }
         let of_step = |number: usize| {
             let moved = number.cast_signed() * step;
             let units = offsets.iter().map(move |offset| offset + moved);
             units.flat_map(|start| (0..unit).map(move |byte| start + byte.cast_signed()))
         };
-        let reads: Vec<isize> = (0..bytes / step_bytes).flat_map(of_step).collect();
+        // The offset in the source of each byte of the registers. If the row ends inside the last
+        // register, the rest of this register has no bytes.
+        let reads: Vec<isize> = (0..count).flat_map(of_step).collect();
         let (mut windows, mut terms) = (Vec::new(), 0);
         for number in 0..registers {
             let of_register = cover(register_bytes(&reads, number, width), width);

@@ -343,10 +343,10 @@ const LEAST_STAGED: usize = 1 << 14;
 /// are treated as separate blocks, because then more of each cache line is read at a time.
 const MOST_EXPANDED: usize = 1 << 10;
 
-/// The least size of a row and its repetitions, in bytes, from which on the row is copied once and
-/// repeated although both are shorter than [`REPEATED_BYTES`]. This applies if each unit of the row
-/// is in another cache line, so that a pattern would load it again for each repetition:
-/// `u8[128,17,33] strided<[33,0,4227]>`.
+/// The least size of a row with all its repetitions, in bytes, for which the row is copied once and
+/// then repeated if each of its units is in a cache line of its own. A pattern would load these
+/// lines again for each repetition: `u8[128,17,33] strided<[33,0,4227]>`. Other rows are repeated
+/// from [`REPEATED_BYTES`] on.
 const LEAST_GATHERED: usize = 1 << 9;
 
 /// The largest box that is copied run by run, in bytes. For a larger box, making a plan pays off,
@@ -817,7 +817,7 @@ impl Filling<'_, '_, '_> {
         has_whole_bytes(task.nest).then_some(())?;
         // `bytes` is the length of the row so far. `run` is its length in the source if the row is
         // one run there, and `moves` is true if any of its axes moves in the source.
-        // `distance` is that between the row's units in the source.
+        // `distance` is the source stride of the innermost axis that moves.
         let (mut bytes, mut run, mut moves) = (task.unit_stride(), Some(task.unit_stride()), false);
         let mut distance = 0;
         let axes: SmallVec<[PlanAxis; 8]> =

@@ -58,7 +58,7 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
         // access of the source.
         image
     } else if block.is_shifted() {
-        // To shift a run into place, the block also loads the next words, but none past the source.
+        // To shift a run into place, the block loads one access more, but none past the source.
         ((word / access + 2) * access - 1).min(image)
     } else {
         // The block reads up to the end of the access that contains its last unit.

@@ -92,7 +92,7 @@ impl<'a> Image<'a> {
                 let given = format!("uint8 of shape {}{order}", tuple(given));
                 return Err(invalid(argument, &expected, given));
             }
-            let expected = format!("{elements}{bytes} of uint8");
+            let expected = format!("{elements}{bytes} bytes of uint8");
             let given = NumpyArray::dtype(array.element_type()).unwrap_or("none");
             return Err(invalid(&format!("{argument}.dtype"), &expected, given));
         }

@@ -35,6 +35,16 @@ pub(super) fn read(
     found: &Bound<'_, PyAny>,
     argument: &str,
 ) -> PyResult<HostArray> {
+    let py = object.py();
+    let is_subclass = object.get_type().name()? != "ndarray";
+    if is_subclass
+        && object.hasattr(intern!(py, "mask"))?
+        && object.hasattr(intern!(py, "filled"))?
+    {
+        let expected = "an array without a mask; `a.filled(value)` gives the hidden elements a value, \
+            and `a.data` is the array below the mask";
+        return Err(unsupported(argument, expected, "a masked array"));
+    }
     let broken = || invalid(argument, "`__array_struct__` as numpy gives it", "another value");
     let pointer = found.cast::<PyCapsule>().map_err(|_| broken())?.pointer_checked(None)?;
     // SAFETY: a nameless capsule in `__array_struct__` points to a `PyArrayInterface`, which exists
@@ -79,11 +89,14 @@ fn element_type(
 ) -> PyResult<ElementType> {
     use ElementType as E;
     let field = format!("{argument}.dtype");
-    if given.flags & NOT_SWAPPED == 0 && given.itemsize > 1 {
-        let expected =
-            "little-endian elements; convert the array with a.astype(a.dtype.newbyteorder('<'))";
-        return Err(unsupported(&field, expected, "big-endian ones"));
-    }
+    // The order of bytes matters only for a type that is known: a structure has none.
+    let in_order = |known: E| {
+        if given.flags & NOT_SWAPPED == 0 && given.itemsize > 1 {
+            let expected = "little-endian elements; convert the array with a.astype(a.dtype.newbyteorder('<'))";
+            return Err(unsupported(&field, expected, "big-endian ones"));
+        }
+        Ok(known)
+    };
     let known = match (given.typekind.cast_unsigned(), given.itemsize) {
         (b'b', 1) => Some(E::Pred),
         (b'i', 1) => Some(E::S8),
@@ -102,7 +115,7 @@ fn element_type(
         _ => None,
     };
     if let Some(known) = known {
-        return Ok(known);
+        return in_order(known);
     }
     // The types of ml_dtypes are opaque in this interface, and recognized by their names.
     let py = object.py();
@@ -114,5 +127,5 @@ fn element_type(
         let size = format!("{name} of {} bytes", given.itemsize);
         return Err(invalid(&field, "elements of the size of their dtype", size));
     }
-    Ok(named)
+    in_order(named)
 }

@@ -228,6 +228,7 @@ fn check_plans<'a>(
 ) {
     let sets: Vec<Simd> = Simd::all(&MACHINES[3]).collect();
     if sets.iter().all(|simd| simd.name() != "avx512_vbmi") {
+        eprintln!("skipped: the snapshot {snapshot} needs avx512_vbmi");
         return;
     }
     let (mut lines, mut kinds) = (Vec::new(), BTreeMap::new());
@@ -245,7 +246,8 @@ fn check_plans<'a>(
         });
         let steps = plans.iter().flat_map(|(_, plan)| plan.split("; "));
         let of_steps: BTreeSet<String> = steps.filter_map(kind).collect();
-        if of_steps.iter().all(|kind| kinds.get(kind) >= Some(&of_each_kind)) {
+        let is_known = of_steps.iter().all(|kind| kinds.get(kind) >= Some(&of_each_kind));
+        if !of_steps.is_empty() && is_known {
             continue;
         }
         for kind in of_steps {
@@ -303,7 +305,7 @@ fn random_operations_have_the_plans_of_the_snapshot() {
     check_plans("random_operations", OF_EACH_KIND, copies);
 }
 
-/// Small copies are kept, and tell about as much memory as they take.
+/// Small copies are kept, and tell a plausible size of their memory.
 #[test]
 fn steps_of_small_copies_are_kept() {
     let swept = sweep::cases(3, 500).into_iter().filter_map(|case| match case.what {

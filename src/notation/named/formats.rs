@@ -47,9 +47,9 @@ fn line(element_type: ElementType) -> Option<u64> {
     Some(512 / u64::from(element_type.storage_bits()?))
 }
 
-/// `TensorRT`'s formats, from `TensorFormat` in `NvInferRuntimeBase.h`. Names that this header does
-/// not have are from its Python package and from `trtexec --inputIOFormats`. The last dimensions of the array must be
-/// C, H, W or C, D, H, W.
+/// `TensorRT`'s formats, from `TensorFormat` in `NvInferRuntimeBase.h`. The names that are not in
+/// this header are from `TensorRT`'s Python package and from `trtexec --inputIOFormats`. The last
+/// dimensions of the array must be C, H, W or C, D, H, W.
 pub(in crate::notation) const TENSORRT: NamedFormats = &[
     format("kLINEAR", &["LINEAR", "chw"], |_, sizes| Some(row_major(sizes))),
     format("kCHW2", &["CHW2"], |_, sizes| vectors(sizes, 3, 2)),
