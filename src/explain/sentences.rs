@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::tiles::{BoxLevels, BoxTurns, TiledDimension, padded, product};
+use super::tiles::{BoxLevels, BoxTurns, padded, product};
 use crate::stride::StrideDescriptor;
 
 /// The sentences below the picture of a layout.
@@ -157,9 +157,7 @@ fn signed(n: u64) -> i64 {
 fn tiles(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Vec<String> {
     // Padding comes before tiles, and cuts nothing.
     let first = usize::from(boxes.is_padding);
-    let is_cut =
-        |of: &&TiledDimension| boxes.levels[first..].iter().any(|box_| box_[of.coordinate] > 1);
-    let cut: Vec<&TiledDimension> = boxes.dimensions.iter().filter(is_cut).collect();
+    let cut = boxes.cut_from(first);
     let names: Vec<String> = cut.iter().map(|dimension| dimension.name(descriptor)).collect();
     let size = |extents: &[u64]| {
         let along = cut.iter().map(|dimension| extents[dimension.coordinate].to_string());

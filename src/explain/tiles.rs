@@ -151,10 +151,15 @@ impl BoxLevels {
         self.levels.iter().map(|extents| extents[coordinate]).collect()
     }
 
-    /// Returns the dimensions that a tile cuts.
+    /// Returns the dimensions that a tile or the padding before it cuts.
     pub(super) fn cut(&self) -> Vec<&TiledDimension> {
+        self.cut_from(0)
+    }
+
+    /// Returns the dimensions that boxes of level `first`, or of one inside it, cut.
+    pub(super) fn cut_from(&self, first: usize) -> Vec<&TiledDimension> {
         let is_cut = |dimension: &&TiledDimension| {
-            self.levels.iter().any(|extents| extents[dimension.coordinate] > 1)
+            self.levels[first..].iter().any(|extents| extents[dimension.coordinate] > 1)
         };
         self.dimensions.iter().filter(is_cut).collect()
     }

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use super::{
     machine::Machine,
     pieces::{Destination as _, DestinationSlices},
-    plane::{Group, PlanAxis, Plane, is_narrow, merged},
+    plane::{Group, PlanAxis, Plane, is_narrow, merged, spread},
     shuffle::Shuffle,
     simd::{Inner, SHORT_UNIT, Simd},
     stream::{LINE, PAGE},
@@ -566,8 +566,7 @@ fn dense(axes: &[PlanAxis], unit: usize) -> Option<(usize, Inner, SmallVec<[Plan
         if axis.dst != bytes.cast_signed() || bytes * axis.extent > SMALL {
             break;
         }
-        let steps = 0..axis.extent.cast_signed();
-        reads = steps.flat_map(|n| reads.iter().map(move |read| read + n * axis.src)).collect();
+        spread(&mut reads, axis.extent, axis.src);
         let bytes = reads.len() * unit;
         let mut sorted = reads.clone();
         sorted.sort_unstable();

@@ -220,7 +220,7 @@ impl Group {
 }
 
 /// Repeats `offsets` at every step of an axis, each time further on by `stride`.
-fn spread(offsets: &mut Vec<isize>, extent: usize, stride: isize) {
+pub(super) fn spread(offsets: &mut Vec<isize>, extent: usize, stride: isize) {
     let length = offsets.len();
     for step in 1..extent {
         let moved = step.cast_signed() * stride;

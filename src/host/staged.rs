@@ -29,7 +29,7 @@ use super::{
     pattern::{BlockPart, BlockValue, Pattern, blocks_of_axis, scale_of},
     pieces::{Destination as _, DestinationSlices},
     plan::{Mover, Streams, TilePlan},
-    plane::{PlanAxis, merged},
+    plane::{PlanAxis, merged, spread},
     simd::{PatternLoop, PatternSource, Simd},
     stream::LINE,
     tile::byte_index,
@@ -164,9 +164,7 @@ impl StagedCopy {
             let mut pieces = vec![low];
             for &axis in order.iter().filter(|&&axis| !tile.in_piece[axis]) {
                 inner[axis].src = (pieces.len() * piece).cast_signed();
-                let steps = 0..tile.blocks[axis].cast_signed();
-                let by = axes[axis].src;
-                pieces = steps.flat_map(|n| pieces.iter().map(move |at| at + n * by)).collect();
+                spread(&mut pieces, tile.blocks[axis], axes[axis].src);
             }
             let size = pieces.len() * piece;
             (Gatherer::Pieces(pieces, piece), size, LINE + low.unsigned_abs())
@@ -180,8 +178,7 @@ impl StagedCopy {
                 if runs.len() == 1 && (block == 1 || dst == length.cast_signed()) {
                     length *= block;
                 } else {
-                    let steps = 0..block.cast_signed();
-                    runs = steps.flat_map(|n| runs.iter().map(move |at| at + n * dst)).collect();
+                    spread(&mut runs, block, dst);
                 }
                 inner[axis].dst = size;
                 size *= block.cast_signed();

@@ -816,10 +816,9 @@ impl Filling<'_, '_, '_> {
         let task = self.runner.task;
         has_whole_bytes(task.nest).then_some(())?;
         // `bytes` is the length of the row so far. `run` is its length in the source if the row is
-        // one run there, and `moves` is true if any of its axes moves in the source.
-        // `distance` is the source stride of the innermost axis that moves.
-        let (mut bytes, mut run, mut moves) = (task.unit_stride(), Some(task.unit_stride()), false);
-        let mut distance = 0;
+        // one run there. `distance` is the source stride of the innermost axis that moves, or 0 if
+        // none of its axes moves in the source.
+        let (mut bytes, mut run, mut distance) = (task.unit_stride(), Some(task.unit_stride()), 0);
         let axes: SmallVec<[PlanAxis; 8]> =
             plan_axes(walk_box.extents(), &self.strides[case]).collect();
         for (axis, &PlanAxis { extent, src, dst }) in axes.iter().enumerate().rev() {
@@ -829,7 +828,7 @@ impl Filling<'_, '_, '_> {
             if dst != bytes.cast_signed() || axis < self.slice_axis {
                 return None;
             }
-            if src == 0 && moves {
+            if src == 0 && distance != 0 {
                 let mut first = walk_box.clone();
                 first.ranges[axis].1 = first.ranges[axis].0 + 1;
                 let outer = axes[..axis].iter().map(|axis| (axis.extent, axis.dst));
@@ -844,10 +843,9 @@ impl Filling<'_, '_, '_> {
                 let pays = extent * bytes >= least && run.is_none_or(|run| run < LINE);
                 return pays.then_some((first, step));
             }
-            if !moves {
+            if distance == 0 {
                 distance = src.unsigned_abs();
             }
-            moves |= src != 0;
             run = run.filter(|_| src == bytes.cast_signed()).map(|run| run * extent);
             bytes *= extent;
         }
