@@ -5,7 +5,13 @@ use std::fmt;
 
 #[cfg(feature = "gpu")]
 use crate::gpu::{Gpu, GpuError};
-use crate::{error::Error, host, nest::slabs, program::Program, request::Operation};
+use crate::{
+    error::Error,
+    host,
+    nest::slabs,
+    program::Program,
+    request::{AtRunTime, Operation},
+};
 
 /// The number of bytes that the host writes between two reports of progress. With a larger value,
 /// reports are less frequent. With a smaller one, more time is lost in starting a parallel run for
@@ -155,6 +161,77 @@ impl Operation {
         gpu.run_nest_whole(nest, &self.sources(source), destination)?;
         progress(nest.dst_bytes());
         Ok(1)
+    }
+}
+
+impl AtRunTime {
+    /// Runs the operation at the given extents, in the order of its arguments, on a device that
+    /// `device` allows. `source` and `destination` each hold all bytes of a tensor at these
+    /// extents.
+    ///
+    /// A GPU runs the kernel for all extents. With [`Device::Auto`], the host takes over in the
+    /// same cases as in [`Operation::run`]. Each call opens a device and compiles the kernel. To
+    /// run it for many extents, use `Gpu::bind_with_extents`.
+    ///
+    /// ```
+    /// use stridec::{Operation, run::Device};
+    /// let operation = Operation::relayout("u8[9,2,4]".parse()?, "u8[9,2,4]{1,2,0}".parse()?)?;
+    /// let mut columns = [0; 8];
+    /// operation.at_run_time(&[0])?.run(Device::Auto, &[1], b"abcdefgh", &mut columns)?;
+    /// assert_eq!(&columns, b"aebfcgdh");
+    /// # Ok::<(), stridec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the number of extents is wrong or one is above its maximum, and the
+    /// errors of [`Operation::run`].
+    pub fn run(
+        &self,
+        device: Device,
+        extents: &[u64],
+        source: &[u8],
+        destination: &mut [u8],
+    ) -> Result<Ran, Error> {
+        let operation = self.with_extents(extents)?;
+        let why = match device {
+            Device::Host => None,
+            #[cfg(feature = "gpu")]
+            Device::Gpu => {
+                return self.run_on_gpu(&Gpu::open()?, extents, source, destination);
+            }
+            #[cfg(feature = "gpu")]
+            Device::Auto => {
+                let ran = Gpu::open_hardware()
+                    .map_err(Error::from)
+                    .and_then(|gpu| self.run_on_gpu(&gpu, extents, source, destination));
+                match ran {
+                    Err(Error::Gpu(error)) if error.is_no_device() || error.is_beyond_limits() => {
+                        Some(error.to_string())
+                    }
+                    Err(Error::Schedule(error)) => Some(error.to_string()),
+                    ran => return ran,
+                }
+            }
+            #[cfg(not(feature = "gpu"))]
+            Device::Auto => Some("stridec was built without the feature `gpu`".to_owned()),
+        };
+        operation.run_on_host(source, destination)?;
+        Ok(Ran::OnHost { why })
+    }
+
+    #[cfg(feature = "gpu")]
+    fn run_on_gpu(
+        &self,
+        gpu: &Gpu,
+        extents: &[u64],
+        source: &[u8],
+        destination: &mut [u8],
+    ) -> Result<Ran, Error> {
+        let kernel = self.compile(&gpu.limits().target(gpu.name()))?;
+        let sources = self.operation().sources(source);
+        gpu.run_with_extents(&kernel, extents, &sources, destination)?;
+        Ok(Ran::on(gpu, 1))
     }
 }
 

@@ -228,6 +228,14 @@ fn dimension(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| "expected a dimension of the source, such as d3".to_owned())
 }
 
+/// Reads the extent of a dimension, such as `d0=17`.
+fn extent(text: &str) -> Result<(usize, u64), String> {
+    let expected = "expected a dimension and its extent, such as d0=17";
+    let (name, extent) = text.split_once('=').ok_or(expected)?;
+    let extent = extent.parse().map_err(|_| expected)?;
+    Ok((dimension(name).map_err(|_| expected)?, extent))
+}
+
 /// The flags of an operation.
 #[derive(Args, Debug)]
 pub(super) struct OpFlags {
@@ -305,6 +313,10 @@ pub(super) struct CompileArgs {
     /// webgpu]
     #[arg(long, value_name = "NAME|@FILE")]
     pub(super) target: Option<String>,
+    /// The dimensions whose extents are given when the kernel runs, such as d0 or d0,d1; their
+    /// extents in `--from` are the maxima
+    #[arg(long, value_name = "DIMENSIONS", value_delimiter = ',', value_parser = dimension)]
+    pub(super) at_run_time: Vec<usize>,
     /// Changes a limit of the target, such as `max_storage_buffer_binding_size=1GiB`; may be
     /// repeated. The other limits are `max_compute_workgroups_per_dimension`,
     /// `max_compute_invocations_per_workgroup` and `max_storage_buffers_per_shader_stage`
@@ -369,6 +381,13 @@ pub(super) struct RunArgs {
     /// output has the same size. The elements are written, and every other bit keeps its value
     #[arg(long, value_name = "FILE")]
     pub(super) onto: Option<PathBuf>,
+    /// The dimensions whose extents are given when the kernel runs, such as d0 or d0,d1; their
+    /// extents in `--from` are the maxima
+    #[arg(long, value_name = "DIMENSIONS", value_delimiter = ',', value_parser = dimension, requires_all = ["extents", "from"])]
+    pub(super) at_run_time: Vec<usize>,
+    /// The extents of the dimensions of `--at-run-time`, such as d0=17 or d0=17,d1=5
+    #[arg(long, value_name = "DIMENSION=EXTENT", value_delimiter = ',', value_parser = extent, requires = "at_run_time")]
+    pub(super) extents: Vec<(usize, u64)>,
     /// The device to run on
     #[arg(long, value_enum, default_value_t = DeviceArg::Auto)]
     pub(super) device: DeviceArg,

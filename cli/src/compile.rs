@@ -2,7 +2,7 @@
 
 use prost::Message;
 use stridec::{
-    Error, Kernel,
+    Error, Kernel, Operation, Target,
     backend::{Language, translate},
     program::ProgramError,
     proto,
@@ -23,6 +23,11 @@ use super::{
 /// Runs `stridec compile`. Compiles a relayout or a slice, and passes accessors and programs on to
 /// their own modules.
 pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
+    if let (Some(OpKind::Accessor | OpKind::Hlo), [_, ..]) =
+        (args.op.operation, &args.at_run_time[..])
+    {
+        return Err(Failure::invalid("--at-run-time: expected a relayout or a slice"));
+    }
     if args.op.operation == Some(OpKind::Accessor) {
         return accessor::compile(args);
     }
@@ -40,12 +45,12 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
             }
         };
     let target = target(args.target.as_deref(), &args.limits, requested)?;
-    let compilation = operation.compilation(&target).map_err(too_large)?;
-    let kernel = compilation.kernel();
+    let (kernel, stages) = compiled(operation, args, &target)?;
+    let kernel = &kernel;
     let shown = args.emit.language();
     let bytes = match (args.emit, shown) {
         (_, Some(language)) => translate(kernel, language).map_err(Error::from)?.code,
-        (Emit::Stages, None) => compilation.stages().into_bytes(),
+        (Emit::Stages, None) => stages.into_bytes(),
         (Emit::Json, None) => json(kernel, language)?,
         (Emit::Pb, None) => message(kernel, language)?.encode_to_vec(),
         (_, None) => kernel.wgsl.clone().into_bytes(),
@@ -67,6 +72,22 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     }
     output.write(&bytes)?;
     output.finish()
+}
+
+/// Returns the kernel of an operation, and its stages as text.
+fn compiled(
+    operation: Operation,
+    args: &CompileArgs,
+    target: &Target,
+) -> Result<(Kernel, String), Failure> {
+    if args.at_run_time.is_empty() {
+        let compilation = operation.compilation(target).map_err(too_large)?;
+        return Ok((compilation.kernel().clone(), compilation.stages()));
+    }
+    let about = |error: Error| Failure::from(error).about("--at-run-time");
+    let operation = operation.at_run_time(&args.at_run_time).map_err(about)?;
+    let kernel = operation.compile(target).map_err(too_large)?;
+    Ok((kernel, operation.stages(target)?))
 }
 
 impl Emit {

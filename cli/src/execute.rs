@@ -2,6 +2,7 @@
 
 use stridec::{
     Error, Operation,
+    request::AtRunTime,
     run::{Device, Ran},
 };
 
@@ -14,14 +15,7 @@ pub(super) fn execute(
     source: &[u8],
     destination: &mut [u8],
 ) -> Result<Ran, Failure> {
-    let device = match device {
-        DeviceArg::Auto => Device::Auto,
-        DeviceArg::Host => Device::Host,
-        #[cfg(feature = "gpu")]
-        DeviceArg::Gpu => Device::Gpu,
-        #[cfg(not(feature = "gpu"))]
-        DeviceArg::Gpu => return Err(super::devices::without_gpu()),
-    };
+    let device = device.device()?;
     let bytes = destination.len() as u64;
     let mut shown = None;
     let ran = operation.run(device, source, destination, |written| {
@@ -33,6 +27,31 @@ pub(super) fn execute(
         bar.finish_and_clear();
     }
     ran.map_err(beyond_limits)
+}
+
+/// Runs an operation with extents at run time, and returns the device that was used.
+pub(super) fn execute_with_extents(
+    operation: &AtRunTime,
+    extents: &[u64],
+    device: DeviceArg,
+    source: &[u8],
+    destination: &mut [u8],
+) -> Result<Ran, Failure> {
+    operation.run(device.device()?, extents, source, destination).map_err(beyond_limits)
+}
+
+impl DeviceArg {
+    /// Returns the choice of a device. Returns a failure if this build has no GPU.
+    fn device(self) -> Result<Device, Failure> {
+        match self {
+            Self::Auto => Ok(Device::Auto),
+            Self::Host => Ok(Device::Host),
+            #[cfg(feature = "gpu")]
+            Self::Gpu => Ok(Device::Gpu),
+            #[cfg(not(feature = "gpu"))]
+            Self::Gpu => Err(super::devices::without_gpu()),
+        }
+    }
 }
 
 /// Converts an error into a failure. If the limits of the GPU are too low, the message suggests

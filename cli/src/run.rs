@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use stridec::{Error, Operation, Tensor, nest::Gaps, notation::TensorForm};
+use stridec::{Error, Operation, Tensor, nest::Gaps, notation::TensorForm, request::AtRunTime};
 
 use super::{
     args::{OpKind, RunArgs},
     errors::{Failure, note},
-    execute::execute,
+    execute::{execute, execute_with_extents},
     input::{Input, InputBytes, is_npy, refuse_archive},
     npy::{self, FileOf, Header},
     onto::Onto,
@@ -20,12 +20,12 @@ use super::{
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let known = match args.op.flags.in_file()? {
         Some(FileRequest::Program(requested)) => {
-            refuse_onto(args)?;
+            refuse_flags_of_operations(args)?;
             return program::run(args, Some(*requested));
         }
         Some(FileRequest::Operation(request)) => Some(request.operation),
         None if args.op.operation == Some(OpKind::Hlo) => {
-            refuse_onto(args)?;
+            refuse_flags_of_operations(args)?;
             return program::run(args, None);
         }
         None => None,
@@ -44,6 +44,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     };
     let gaps = if onto.is_some() { Gaps::Keep } else { Gaps::Fill };
     source.operation = source.operation.with_gaps(gaps);
+    let at_run_time = source.at_run_time.take().map(|(of, extents)| (of.with_gaps(gaps), extents));
     let image = source.image();
     let destination = source.operation.destination_descriptor();
     let header = match &onto {
@@ -62,18 +63,23 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         }
         None => &mut result,
     };
-    let took = execute(&source.operation, args.device, image, written)?;
+    let took = match &at_run_time {
+        None => execute(&source.operation, args.device, image, written),
+        Some((of, extents)) => execute_with_extents(of, extents, args.device, image, written),
+    }?;
     note(&format!("ran on {took}"));
     output.write_image(result)?;
     output.finish()
 }
 
-/// Returns a failure if `--onto` is given, because programs do not support it.
-fn refuse_onto(args: &RunArgs) -> Result<(), Failure> {
-    match args.onto {
-        None => Ok(()),
-        Some(_) => Err(Failure::invalid("--onto: expected a relayout or a slice, got a program")),
-    }
+/// Returns a failure if a flag is given that programs do not support.
+fn refuse_flags_of_operations(args: &RunArgs) -> Result<(), Failure> {
+    let flag = match (&args.onto, &args.at_run_time[..]) {
+        (Some(_), _) => "--onto",
+        (None, [_, ..]) => "--at-run-time",
+        (None, []) => return Ok(()),
+    };
+    Err(Failure::invalid(format!("{flag}: expected a relayout or a slice, got a program")))
 }
 
 /// Returns the only file of a flag. Returns a failure if there are several, because only programs
@@ -92,6 +98,9 @@ fn the_one<'a>(paths: &'a [PathBuf], flag: &str) -> Result<&'a Path, Failure> {
 /// An operation, with the file of its source.
 struct OperationInput {
     operation: Operation,
+    /// The operation for all extents up to the maxima, and the extents of `operation`, if
+    /// `--at-run-time` is given.
+    at_run_time: Option<(AtRunTime, Vec<u64>)>,
     bytes: InputBytes,
     /// The offset of the image in the file, in bytes. It is the end of the header in a `.npy` file,
     /// and otherwise 0.
@@ -103,15 +112,16 @@ impl OperationInput {
     /// of `--op`, if there is one. Otherwise the flags describe the operation. If `--from` is
     /// missing, a `.npy` file determines the source's shape.
     fn open(args: &RunArgs, path: &Path, known: Option<Operation>) -> Result<Self, Failure> {
-        let operation = |source| match known {
+        let requested = |source| match known {
             Some(operation) => Ok(operation),
             None => args.op.request(source).map(|request| request.operation),
         };
+        let operation = |source| at_extents(args, requested(source)?);
         let mut input = Input::open(path)?;
         if !input.is_npy() {
-            let operation = operation(None)?;
+            let (operation, at_run_time) = operation(None)?;
             let bytes = read_image(input, 0, &operation)?;
-            return Ok(Self { operation, bytes, start: 0 });
+            return Ok(Self { operation, at_run_time, bytes, start: 0 });
         }
         let name = input.name();
         let invalid = |reason: String| Failure::invalid(reason).about(&name);
@@ -123,12 +133,12 @@ impl OperationInput {
             }
             _ => None,
         };
-        let operation = operation(source)?;
+        let (operation, at_run_time) = operation(source)?;
         if !(is_view(&operation) && npy::is_storage(&header, operation.source_descriptor())) {
             npy::check(&header, operation.source_descriptor(), FileOf::Source).map_err(invalid)?;
         }
         let bytes = read_image(input, start, &operation)?;
-        Ok(Self { operation, bytes, start })
+        Ok(Self { operation, at_run_time, bytes, start })
     }
 
     /// Returns the image of the source. Leaves out the end of the file if it is a larger storage.
@@ -137,6 +147,39 @@ impl OperationInput {
         let length = usize::try_from(self.operation.source_descriptor().image_bytes());
         length.ok().and_then(|length| rest.get(..length)).unwrap_or(rest)
     }
+}
+
+/// Returns the operation at the extents of `--extents`, with the operation for all extents. Without
+/// `--at-run-time`, returns the operation itself.
+#[allow(clippy::type_complexity)] // the second part belongs to the first
+fn at_extents(
+    args: &RunArgs,
+    operation: Operation,
+) -> Result<(Operation, Option<(AtRunTime, Vec<u64>)>), Failure> {
+    if args.at_run_time.is_empty() {
+        return Ok((operation, None));
+    }
+    let about = |error: Error| Failure::from(error).about("--at-run-time");
+    let of = operation.at_run_time(&args.at_run_time).map_err(about)?;
+    let given = |dimension: &usize| {
+        let mut all = args.extents.iter().filter(|(given, _)| given == dimension);
+        match (all.next(), all.next()) {
+            (Some(&(_, extent)), None) => Ok(extent),
+            (found, _) => {
+                let got = if found.is_some() { "two" } else { "none" };
+                Err(Failure::invalid(format!("--extents: expected d{dimension} once, got {got}")))
+            }
+        }
+    };
+    let extents = args.at_run_time.iter().map(given).collect::<Result<Vec<u64>, Failure>>()?;
+    let unknown = args.extents.iter().find(|(given, _)| !args.at_run_time.contains(given));
+    if let Some((dimension, _)) = unknown {
+        let reason = format!("--extents: expected dimensions of --at-run-time, got d{dimension}");
+        return Err(Failure::invalid(reason));
+    }
+    let about = |error: Error| Failure::from(error).about("--extents");
+    let operation = of.with_extents(&extents).map_err(about)?;
+    Ok((operation, Some((of, extents))))
 }
 
 /// Reads an input that consists of `header` bytes and the image of the source.

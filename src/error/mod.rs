@@ -19,7 +19,7 @@ use crate::{
     notation::{CuteError, NotationError, dml::DmlError},
     program::ProgramError,
     reshard::ReshardError,
-    schedule::ScheduleError,
+    schedule::{ExtentError, ScheduleError},
     shape::{FieldPath, ParseError, ShapeError},
     sharding::ShardingError,
     stride::StrideError,
@@ -62,6 +62,9 @@ pub enum Error {
     /// An operation that exceeds the limits of a target.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
+    /// Extents at run time that an operation does not support or a kernel does not take.
+    #[error(transparent)]
+    Extent(#[from] ExtentError),
     /// A target in JSON that is invalid.
     #[cfg(feature = "text-protos")]
     #[error(transparent)]
@@ -136,6 +139,7 @@ impl Error {
             Self::Window(error) => error.kind(),
             Self::Nest(error) => error.kind(),
             Self::Schedule(error) => error.kind(),
+            Self::Extent(error) => error.kind(),
             #[cfg(feature = "text-protos")]
             Self::Target(error) => error.kind(),
             Self::Wgsl(error) => error.kind(),
@@ -209,6 +213,7 @@ impl Error {
             Self::Request(error) => Some(error.field()),
             Self::Saved(error) => error.field(),
             Self::Schedule(error) => error.field(),
+            Self::Extent(error) => Some(error.field()),
             Self::Instruction(error) => Some(error.field()).filter(|field| !field.is_empty()),
             Self::Located { .. } => self.field(),
             _ => None,

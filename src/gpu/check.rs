@@ -15,6 +15,9 @@ pub(super) struct BindingSizes {
     pub(super) destination: u64,
     /// True if the kernel declares its sources as `read_write`, in the same way as its destination.
     pub(super) read_write_sources: bool,
+    /// True if the kernel reads extents from a uniform buffer. The sizes of the source and of the
+    /// destination are then those of one item.
+    pub(super) has_extents: bool,
 }
 
 impl BindingSizes {
@@ -32,9 +35,39 @@ impl BindingSizes {
     }
 }
 
-/// Checks a kernel that has dispatches: its bindings, and its demands on the device's limits.
-/// Returns the sizes of the bindings.
+/// Checks a kernel that has dispatches and reads no extents: its bindings, and its demands on the
+/// device's limits. Returns the sizes of the bindings.
 pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
+    let sizes = kernel_of_bounds(kernel, limits)?;
+    match kernel.extents {
+        None => Ok(sizes),
+        Some(_) => {
+            let reason = "a kernel with extents at run time, which run_with_extents and bind_with_extents take";
+            Err(GpuError::Bindings { reason: reason.to_owned() })
+        }
+    }
+}
+
+/// Checks a kernel that reads extents, in the same way. Returns the sizes of the bindings for one
+/// item.
+pub(super) fn kernel_with_extents(
+    kernel: &Kernel,
+    limits: &AdapterLimits,
+) -> Result<BindingSizes, GpuError> {
+    let mut sizes = kernel_of_bounds(kernel, limits)?;
+    let Some(extents) = &kernel.extents else {
+        let reason = "a kernel without extents at run time, which run and bind take";
+        return Err(GpuError::Bindings { reason: reason.to_owned() });
+    };
+    let items = extents.loops.most_items();
+    sizes.sources.iter_mut().take(1).for_each(|size| *size /= items);
+    sizes.destination /= items;
+    sizes.has_extents = true;
+    Ok(sizes)
+}
+
+/// Checks a kernel by its bindings for the maximum extents.
+fn kernel_of_bounds(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
     let sizes = bindings(kernel)?;
     check_limit(
         "storage buffers of a kernel",
@@ -110,7 +143,8 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
         ));
     }
     let sizes = sources.iter().map(|source| source.size_in_bytes).collect();
-    Ok(BindingSizes { sources: sizes, destination: destination.size_in_bytes, read_write_sources })
+    let destination = destination.size_in_bytes;
+    Ok(BindingSizes { sources: sizes, destination, read_write_sources, has_extents: false })
 }
 
 /// Returns an error if a kernel does not have exactly one source. Methods that take a single source
@@ -161,13 +195,13 @@ fn check_limit(what: &'static str, given: u64, limit: u64) -> Result<(), GpuErro
 }
 
 /// Checks a range of a buffer that is bound to a kernel. The kernel needs `needed` bytes of the
-/// range.
+/// range. Returns the size of the range.
 pub(super) fn range(
     operand: Operand,
     binding: &wgpu::BufferBinding<'_>,
     needed: u64,
     limits: &AdapterLimits,
-) -> Result<(), GpuError> {
+) -> Result<u64, GpuError> {
     let usage = binding.buffer.usage();
     if !usage.contains(wgpu::BufferUsages::STORAGE) {
         return Err(GpuError::Usage { operand, given: usage, needed: wgpu::BufferUsages::STORAGE });
@@ -182,7 +216,7 @@ pub(super) fn range(
     if given < needed {
         return Err(GpuError::BufferTooSmall { operand, given, needed });
     }
-    Ok(())
+    Ok(given)
 }
 
 /// Checks that a kernel can read a range of one buffer and write a range of another. Both ranges

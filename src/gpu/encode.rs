@@ -125,9 +125,11 @@ impl Gpu {
     fn bind_job(&self, job: &Job<'_>) -> Result<BoundKernel, GpuError> {
         let driver_cache = self.driver_cache.as_ref();
         let pipeline = self.cache.pipeline(&self.device, job.kernel, &job.sizes, driver_cache)?;
-        let group = scoped(&self.device, "binding the buffers", || {
-            pipeline.bind(&self.device, &job.sizes, &job.sources, job.destination)
-        })?;
+        let buffers = job.sources.iter().copied().zip(job.sizes.sources.iter().copied());
+        let buffers = buffers.chain([(job.destination, job.sizes.destination)]);
+        let ranges = buffers.map(|((buffer, offset), size)| (buffer, offset, size));
+        let group =
+            scoped(&self.device, "binding the buffers", || pipeline.bind(&self.device, ranges))?;
         let dispatches = job.kernel.dispatches.iter().map(|dispatch| dispatch.workgroups);
         Ok(BoundKernel { pipeline, group, dispatches: dispatches.collect() })
     }

@@ -6,7 +6,7 @@ use crate::{
     error_kind::ErrorKind,
     nest::Operand,
     program::{BufferId, ProgramError},
-    schedule::ScheduleError,
+    schedule::{ExtentError, ScheduleError},
 };
 
 /// The reason why a kernel could not run on a device.
@@ -39,6 +39,9 @@ pub enum GpuError {
         /// The bindings that were found.
         reason: String,
     },
+    /// Extents that the kernel does not take.
+    #[error(transparent)]
+    Extent(ExtentError),
     /// A slice of host memory does not have the size of its tensor in memory.
     #[error("{operand}: expected {expected} bytes, the kernel's whole image, got {given}")]
     ImageSize {
@@ -252,6 +255,7 @@ impl GpuError {
             Self::ProgramBuffer { error, .. } => error.kind(),
             Self::BeyondLimit { .. } => ErrorKind::Unsupported,
             Self::Schedule(error) => error.kind(),
+            Self::Extent(error) => error.kind(),
             Self::Program(error) => error.kind(),
             Self::Shader { .. }
             | Self::Validation { .. }

@@ -2,7 +2,7 @@
 //!
 //! [`Adapters`] lists the devices of the machine. [`Gpu`] opens one of them, or adopts a device
 //! that the embedder owns. Host memory is passed as slices with all bytes of a tensor, including
-//! padding. There are six ways to run a kernel, listed from the simplest to the one with the least
+//! padding. There are seven ways to run a kernel, listed from the simplest to the one with the least
 //! overhead:
 //!
 //! | | moves | waits |
@@ -13,12 +13,14 @@
 //! | [`Gpu::upload`], [`Gpu::dispatch`], [`Gpu::download`] | one step at a time; buffers stay on the device | for the step |
 //! | [`Gpu::encode`], [`Gpu::encode_program`] | nothing: the buffers are the caller's | never |
 //! | [`Gpu::bind`], [`Gpu::bind_program`] | the same, recorded again and again | never |
+//! | [`Gpu::bind_with_extents`] | the same, with other extents each time | never |
 //!
 //! Before the device is used, the sizes of buffers are checked against the kernel, and the kernel
 //! is checked against the device's limits. Errors of wgpu are returned as [`GpuError`]. Every call
 //! opens error scopes, because wgpu's handler for errors outside a scope panics.
 
 mod adapter;
+mod at_run_time;
 mod buffer;
 mod cache;
 mod check;
@@ -41,6 +43,7 @@ mod transfer;
 mod wait;
 
 pub use adapter::{Adapter, Adapters, DeviceType};
+pub use at_run_time::RunTimeRecording;
 pub use buffer::Buffer;
 pub use cache::PipelineCache;
 pub use device::Gpu;

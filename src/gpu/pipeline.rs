@@ -5,6 +5,9 @@ use super::scope::scoped;
 use super::{GpuError, module};
 use crate::wgsl::Kernel;
 
+/// The size of the uniform buffer with the extents of a kernel, in bytes.
+pub(super) const UNIFORM_BYTES: u64 = 16;
+
 /// A kernel that is compiled for one device, with the layout of its bindings.
 #[derive(Debug)]
 pub(super) struct Pipeline {
@@ -39,7 +42,7 @@ impl Pipeline {
         })
         .map_err(|error| match error {
             // An invalid text of the kernel is the only possible cause, because the layout consists
-            // of storage buffers alone.
+            // of storage buffers and a uniform buffer.
             GpuError::Validation { message, .. } => {
                 GpuError::Shader { entry_point: kernel.entry_point.clone(), message }
             }
@@ -47,27 +50,22 @@ impl Pipeline {
         })
     }
 
-    /// Creates a bind group. Each buffer is bound from the offset that is given with it, with the
-    /// size in `sizes`.
-    pub(super) fn bind(
+    /// Creates a bind group of ranges of buffers, in the order of the kernel's bindings. Each range
+    /// is a buffer, an offset and a size in bytes.
+    pub(super) fn bind<'a>(
         &self,
         device: &wgpu::Device,
-        sizes: &BindingSizes,
-        sources: &[(&wgpu::Buffer, u64)],
-        destination: (&wgpu::Buffer, u64),
+        ranges: impl Iterator<Item = (&'a wgpu::Buffer, u64, u64)>,
     ) -> wgpu::BindGroup {
-        let entry =
-            |(binding, ((buffer, offset), size)): (u32, ((_, u64), u64))| wgpu::BindGroupEntry {
-                binding,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer,
-                    offset,
-                    size: wgpu::BufferSize::new(size),
-                }),
-            };
-        let buffers = sources.iter().copied().zip(sizes.sources.iter().copied());
-        let buffers = buffers.chain([(destination, sizes.destination)]);
-        let entries: Vec<_> = (0..).zip(buffers).map(entry).collect();
+        let entry = |(binding, (buffer, offset, size))| wgpu::BindGroupEntry {
+            binding,
+            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                buffer,
+                offset,
+                size: wgpu::BufferSize::new(size),
+            }),
+        };
+        let entries: Vec<_> = (0..).zip(ranges).map(entry).collect();
         device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("stridec"),
             layout: &self.layout,
@@ -77,22 +75,21 @@ impl Pipeline {
 }
 
 fn bind_group_layout(device: &wgpu::Device, sizes: &BindingSizes) -> wgpu::BindGroupLayout {
-    let entry = |binding: u32, read_only: bool, size: u64| wgpu::BindGroupLayoutEntry {
+    let entry = |(binding, (ty, size))| wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
         ty: wgpu::BindingType::Buffer {
-            ty: wgpu::BufferBindingType::Storage { read_only },
+            ty,
             has_dynamic_offset: false,
             min_binding_size: wgpu::BufferSize::new(size),
         },
         count: None,
     };
-    let sources = sizes.sources.iter().map(|&size| (!sizes.read_write_sources, size));
-    let buffers = sources.chain([(false, sizes.destination)]);
-    let entries: Vec<_> = (0..)
-        .zip(buffers)
-        .map(|(binding, (read_only, size))| entry(binding, read_only, size))
-        .collect();
+    let storage = |read_only| wgpu::BufferBindingType::Storage { read_only };
+    let sources = sizes.sources.iter().map(|&size| (storage(!sizes.read_write_sources), size));
+    let extents = sizes.has_extents.then_some((wgpu::BufferBindingType::Uniform, UNIFORM_BYTES));
+    let buffers = sources.chain([(storage(false), sizes.destination)]).chain(extents);
+    let entries: Vec<_> = (0..).zip(buffers).map(entry).collect();
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("stridec"),
         entries: &entries,

@@ -6,6 +6,7 @@
 //! [nest](crate::nest) of loops, so that errors are reported early. Afterwards it can be compiled
 //! to a kernel for a target, run on the CPU, or printed stage by stage.
 
+mod at_run_time;
 mod buffer_tensor_desc;
 mod compilation;
 mod operation;
@@ -14,6 +15,7 @@ mod stages;
 mod table;
 mod tensor;
 
+pub use at_run_time::AtRunTime;
 pub use compilation::Compilation;
 pub use operation::Operation;
 pub use table::Table;

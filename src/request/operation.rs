@@ -256,6 +256,31 @@ impl Operation {
         nest_of(&self.source, &self.destination, &self.window, start_indices, table)
     }
 
+    /// Returns true if the operation writes a part of its destination, at an index.
+    pub(super) fn is_update(&self) -> bool {
+        self.start_indices.is_some()
+    }
+
+    /// Returns the same operation on tensors with other extents in dimensions that it copies as a
+    /// whole.
+    pub(super) fn with_tensors(
+        &self,
+        source: Tensor,
+        destination: Tensor,
+        extents: impl IntoIterator<Item = (usize, u64)>,
+    ) -> Result<Self, Error> {
+        let window = self.window.clone().with_extents(extents);
+        let is_relayout = window == Window::identity(source.descriptor().sizes());
+        let what = if is_relayout { "relayout" } else { "slice" };
+        let title = format!("{what} {source} to {destination}");
+        let operation = Self::lower(&Paths::default(), title, source, destination, (window, None))?;
+        match &self.table {
+            Some(table) => operation.with_table(table.clone()),
+            None => Ok(operation),
+        }
+        .map(|operation| operation.with_gaps(self.gaps()))
+    }
+
     /// Returns the treatment of the places of the destination that hold no element.
     #[must_use]
     pub fn gaps(&self) -> Gaps {

@@ -9,7 +9,7 @@ use crate::{
     schedule::{Candidate, Schedule, Target},
     shape::{Count, width},
     stride::StrideDescriptor,
-    wgsl::Kernel,
+    wgsl::{Kernel, KernelExtents},
     window::Window,
 };
 
@@ -84,6 +84,9 @@ pub(super) fn stages(
             "binding {} of group {}: {access}, {} bytes",
             binding.binding, binding.group, binding.size_in_bytes
         );
+    }
+    if let Some(KernelExtents { group, binding, .. }) = &kernel.extents {
+        let _ = writeln!(text, "binding {binding} of group {group}: the extents, 16 bytes");
     }
     for dispatch in &kernel.dispatches {
         let [x, y, z] = dispatch.workgroups;

@@ -78,15 +78,31 @@ impl Body {
     }
 
     /// Returns the cost for each word of the destination by the cost model of `target`, in
-    /// hundredths of an operation.
-    pub(super) fn cost(&self, target: &Target) -> u64 {
+    /// hundredths of an operation. The kernel copies the nest `repeats` times.
+    pub(super) fn cost(&self, target: &Target, repeats: u64) -> u64 {
         match self {
-            Self::Block(block) => cost::of_block(block, target),
+            Self::Block(block) => cost::of_block(block, target, repeats),
             Self::Segments(segments) => cost::of_segments(segments, &target.model),
             Self::Rows(WholeRows { nest, .. }) | Self::Nest(nest) => {
-                cost::of_gather(nest, &target.model)
+                cost::of_gather(nest, &target.model, repeats)
             }
         }
+    }
+
+    /// Returns true if images of these sizes in bytes, of the source and of the destination, consist
+    /// of whole accesses, so that no access reaches past the end of an image.
+    pub(super) fn stays_inside(&self, [source, destination]: [u64; 2]) -> bool {
+        let bits = |nest: &CopyNest| [nest.src_bits(), nest.dst_bits()].map(u64::from);
+        let [load, store] = match self {
+            Self::Block(block) => {
+                let [src_bits, dst_bits] = bits(block.nest());
+                [block.load() * src_bits, block.store() * dst_bits]
+            }
+            Self::Segments(_) => [ACCESS_BYTES * 8; 2],
+            Self::Rows(WholeRows { nest, .. }) | Self::Nest(nest) => bits(nest),
+        };
+        let is_whole = |bytes: u64, bits: u64| bytes.is_multiple_of((bits / 8).max(4));
+        is_whole(source, load) && is_whole(destination, store)
     }
 
     /// Returns the division for a gather or a scatter: into whole rows if [`WholeRows`] supports
@@ -110,7 +126,7 @@ impl Candidate {
         let all = BlockOrder::all(target.kind);
         let orders = all.iter().map(|&order| {
             block.set_order(order);
-            (cost::of_block(&block, target), order)
+            (cost::of_block(&block, target, 1), order)
         });
         let (cost, order) = orders.min_by_key(|choice| choice.0).expect("each kind has an order");
         block.set_order(order);
@@ -147,8 +163,27 @@ impl Candidate {
     /// have the same kind of adapter as the target of the candidate.
     #[must_use]
     pub fn cost_by(&self, target: &Target) -> u64 {
-        if self.strategy == Strategy::Empty { 0 } else { self.body.cost(target) }
+        if self.strategy == Strategy::Empty { 0 } else { self.body.cost(target, 1) }
     }
+}
+
+/// Returns the candidates for the copy of one item of a kernel that copies `items` of them, the
+/// cheapest first. None of them has accesses that reach from one item into the next.
+pub(crate) fn item_candidates(item: CopyNest, items: u64, target: &Target) -> Vec<Candidate> {
+    let sizes = [item.src_bytes(), item.dst_bytes()];
+    // Operations give no such nests, but a file may.
+    if item.scattered().is_some() || item.sources().is_empty() {
+        return Vec::new();
+    }
+    let mut list = candidates(item, target);
+    list.retain(|candidate| candidate.body.stays_inside(sizes));
+    for Candidate { strategy, body, cost, .. } in &mut list {
+        if *strategy != Strategy::Empty {
+            *cost = body.cost(target, items);
+        }
+    }
+    list.sort_by_key(|candidate| candidate.cost);
+    list
 }
 
 /// Returns the block that an invocation of a candidate moves; `None` if the candidate has no
@@ -234,7 +269,7 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     }
     if !list.iter().any(|candidate| candidate.strategy == Strategy::Copy) {
         let reason = if list.is_empty() { reason } else { "it costs less than every block" };
-        let cost = cost::of_gather(&nest, &target.model);
+        let cost = cost::of_gather(&nest, &target.model, 1);
         let body = Body::gather(nest, target);
         list.push(Candidate { strategy: Strategy::Gather, body, reason, cost });
     }

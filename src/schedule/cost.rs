@@ -99,8 +99,8 @@ impl InvocationWork {
 }
 
 /// Returns the estimated cost of a block for each word of the destination, in hundredths of an
-/// operation.
-pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
+/// operation. The kernel copies the nest `repeats` times, to different places.
+pub(super) fn of_block(block: &Block, target: &Target, repeats: u64) -> u64 {
     let (nest, tiled) = (block.nest(), block.tiled());
     let model = &target.model.clamped();
     let digits = block.digits();
@@ -195,7 +195,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         // This is the mean over all invocations. A block that extends past the end of an axis
         // writes less, and an invocation without a block writes nothing.
         bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
-        invocations: count,
+        invocations: count.saturating_mul(repeats),
     };
     // The words between rows are computed word by word, as in a gather, and so are the blocks in
     // which a guard fails for some units. The other lanes, the invocations that run together with
@@ -210,12 +210,13 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let gathered = if units == 0 {
         0
     } else {
-        of_gather(nest, model).saturating_mul(units) / nest.dst_units()
+        of_gather(nest, model, repeats).saturating_mul(units) / nest.dst_units()
     };
     // With few invocations, some cores of a GPU are idle.
     let is_gpu = target.kind == AdapterKind::Gpu;
     let is_wide = block.may_pass_ends() || held > REGISTERS;
-    let idle = if is_gpu && is_wide { LEAST_WIDE_BLOCKS.div_ceil(count) } else { 1 };
+    let all = count.saturating_mul(repeats);
+    let idle = if is_gpu && is_wide { LEAST_WIDE_BLOCKS.div_ceil(all) } else { 1 };
     (work.cost(model) + gathered).saturating_mul(idle)
 }
 
@@ -263,8 +264,9 @@ pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
 }
 
 /// Returns the estimated cost of a gather for each word of the destination, in hundredths of an
-/// operation. A gather finds the source of every element on its own.
-pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
+/// operation. A gather finds the source of every element on its own. The kernel copies the nest
+/// `repeats` times.
+pub(super) fn of_gather(nest: &CopyNest, model: &CostModel, repeats: u64) -> u64 {
     let model = &model.clamped();
     let units = u64::from((32 / nest.dst_bits()).max(1));
     let axes = nest.extents().iter().enumerate().rev();
@@ -309,7 +311,7 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
         stored_lines: 1,
         held: 1,
         bytes: word,
-        invocations,
+        invocations: invocations.saturating_mul(repeats),
     };
     work.cost(model)
 }

@@ -74,6 +74,16 @@ pub enum ScheduleError {
         /// The target's name.
         target: String,
     },
+    /// An item of a kernel with extents at run time does not consist of whole accesses.
+    #[error(
+        "item: expected images of whole words and units, got {source_bytes} bytes in the source and {destination_bytes} in the destination"
+    )]
+    Item {
+        /// The size of an item of the source, in bytes.
+        source_bytes: u64,
+        /// The size of an item of the destination, in bytes.
+        destination_bytes: u64,
+    },
     /// A limit of the target is so small that no kernel can run.
     #[error("target.{field}: expected at least {least}, got {given}")]
     Target {

@@ -37,6 +37,7 @@ mod model;
 pub(crate) mod numbering;
 mod rounds;
 mod row_segments;
+mod run_time_extents;
 #[allow(clippy::module_inception)]
 pub(crate) mod schedule;
 pub(crate) mod seam;
@@ -48,6 +49,7 @@ mod whole_rows;
 mod word_runs;
 
 pub(crate) use block::{Block, BlockAxis, Run};
+pub(crate) use candidates::item_candidates;
 pub use candidates::{Candidate, candidates};
 pub use error::ScheduleError;
 pub use estimate::{Estimate, estimate};
@@ -56,10 +58,12 @@ pub use model::CostModel;
 pub(crate) use numbering::BlockDigit;
 pub(crate) use rounds::VECTOR_LANES;
 pub(crate) use row_segments::{RowSegment, RowSegments, source};
+pub(crate) use run_time_extents::MOST_ARGUMENTS;
+pub use run_time_extents::{ExtentError, OuterLoop, RunTimeExtents};
 #[cfg(feature = "accessors")]
 pub(crate) use schedule::check_words;
-pub(crate) use schedule::schedule_with;
 pub use schedule::{Schedule, Strategy, schedule};
+pub(crate) use schedule::{schedule_items, schedule_with};
 pub(crate) use seam::{RowAlignment, Seam};
 pub use target::{AdapterKind, Target};
 #[cfg(feature = "text-protos")]

@@ -4,8 +4,9 @@
 use std::fmt;
 
 use super::{
-    Block, Candidate, RowSegments, ScheduleError, Target, WholeRows, WordRuns, candidates,
-    candidates::Body,
+    Block, Candidate, RowSegments, RunTimeExtents, ScheduleError, Target, WholeRows, WordRuns,
+    candidates,
+    candidates::{Body, item_candidates},
 };
 use crate::{
     nest::{ACCESS_BYTES, CopyNest, GreatestSums, LastRead, Operand},
@@ -37,6 +38,8 @@ pub struct Schedule {
     workgroup_size: u32,
     workgroups: [u32; 3],
     invocations: u64,
+    /// The loops around the nest, if some of their extents are known only at run time.
+    extents: Option<RunTimeExtents>,
 }
 
 impl Schedule {
@@ -71,7 +74,7 @@ impl Schedule {
 
     /// Returns the cost for each word that the kernel writes, in hundredths of an operation.
     pub(super) fn cost(&self, target: &Target) -> u64 {
-        if self.strategy == Strategy::Empty { 0 } else { self.body.cost(target) }
+        if self.strategy == Strategy::Empty { 0 } else { self.body.cost(target, 1) }
     }
 
     /// Returns the reason for this strategy, for readers of the kernel.
@@ -86,17 +89,25 @@ impl Schedule {
         self.workgroup_size
     }
 
-    /// Returns the number of workgroups along x, y and z.
+    /// Returns the number of workgroups along x, y and z. With extents at run time, these are the
+    /// workgroups for the maximum extents.
     #[must_use]
     pub fn workgroups(&self) -> [u32; 3] {
         self.workgroups
     }
 
     /// Returns the number of invocations. It includes a few that do nothing, because they are past
-    /// the end of an axis.
+    /// the end of an axis. With extents at run time, these are the invocations for one item.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
+    }
+
+    /// Returns the loops around the nest, if some of their extents are known only at run time. The
+    /// nest then copies a single item.
+    #[must_use]
+    pub fn extents(&self) -> Option<&RunTimeExtents> {
+        self.extents.as_ref()
     }
 }
 
@@ -210,6 +221,52 @@ pub(crate) fn schedule_with(
     })
 }
 
+/// Chooses the cheapest candidate for the copy of one item, which the kernel repeats for each step
+/// of the loops in `extents`. Its accesses may not reach from one item into the next.
+///
+/// # Errors
+///
+/// Returns the errors of [`schedule`]. The limits must suffice for the maximum extents.
+pub(crate) fn schedule_items(
+    item: CopyNest,
+    extents: RunTimeExtents,
+    target: &Target,
+) -> Result<Schedule, ScheduleError> {
+    target.check()?;
+    let items = extents.most_items();
+    let images = [(Operand::Source(0), item.src_bytes()), (Operand::Destination, item.dst_bytes())];
+    for (operand, bytes) in images {
+        let (given, limit) = (bytes.saturating_mul(items), target.max_storage_buffer_binding_size);
+        if given > limit {
+            let target = target.name.clone();
+            return Err(ScheduleError::Binding { operand, given, limit, target });
+        }
+    }
+    let sizes = images.map(|(_, bytes)| bytes);
+    let mut refused = None;
+    for candidate in item_candidates(item, items, target) {
+        match candidate.schedule(target).and_then(|one| one.repeated(extents.clone(), target)) {
+            Ok(schedule) => return Ok(schedule),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    // A gather is always a candidate. Its accesses are words or wider units, so it stays inside
+    // the items of every operation, but perhaps not inside those of a nest from a file.
+    Err(refused
+        .unwrap_or(ScheduleError::Item { source_bytes: sizes[0], destination_bytes: sizes[1] }))
+}
+
+impl Schedule {
+    /// Repeats the schedule for each step of the loops in `extents`.
+    fn repeated(self, extents: RunTimeExtents, target: &Target) -> Result<Self, ScheduleError> {
+        let size = u64::from(self.workgroup_size);
+        let invocations = self.invocations.saturating_mul(extents.most_items());
+        let workgroups =
+            workgroups(invocations.div_ceil(size), u64::from(u32::MAX) / size, target)?;
+        Ok(Self { workgroups, extents: Some(extents), ..self })
+    }
+}
+
 impl Candidate {
     /// Computes the invocations and workgroups of this candidate.
     ///
@@ -226,6 +283,7 @@ impl Candidate {
             workgroup_size: 1,
             workgroups: [0; 3],
             invocations: 0,
+            extents: None,
         };
         if strategy == Strategy::Empty {
             return Ok(schedule);

@@ -5,7 +5,8 @@ use crate::{
     error::Error,
     program::{ArrayBuffer, BufferId, Program},
     proto::{stridec as proto, xla},
-    wgsl::Kernel,
+    schedule::OuterLoop,
+    wgsl::{Kernel, KernelExtents},
 };
 
 /// Converts a compiled program to its message. If `language` is not WGSL, each kernel in it
@@ -107,7 +108,29 @@ impl From<&Kernel> for proto::Kernel {
             }),
             translation: None,
             gaps: proto::Gaps::from(kernel.gaps).into(),
+            extents: kernel.extents.as_ref().map(Into::into),
             ..Default::default()
+        }
+    }
+}
+
+impl From<&KernelExtents> for proto::KernelExtents {
+    fn from(of: &KernelExtents) -> Self {
+        // The numbers fit, because a tensor has far fewer than 2^32 dimensions.
+        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let outer_loop = |one: &OuterLoop| proto::OuterLoop {
+            dimension: narrow(one.dimension),
+            most: one.most,
+            argument: one.argument.map(narrow),
+        };
+        Self {
+            group: of.group,
+            binding: of.binding,
+            loops: of.loops.loops().iter().map(outer_loop).collect(),
+            source_order: of.loops.source_order().iter().copied().map(narrow).collect(),
+            source_item_bytes: of.source_item_bytes,
+            destination_item_bytes: of.destination_item_bytes,
+            item_invocations: of.item_invocations,
         }
     }
 }

@@ -16,9 +16,9 @@ use crate::{
     nest::CopyNest,
     program::{AliasRefusal, ArrayBuffer, BufferId, Program, ProgramAlias, ProgramParts},
     proto::stridec as proto,
-    schedule::{Strategy, Target, schedule},
+    schedule::{OuterLoop, RunTimeExtents, Strategy, Target, schedule, schedule_items},
     shape::{FieldPath, MAX_INPUT_BYTES, Shape, ShapeError},
-    wgsl::{Binding, CopyRegion, Dispatch, Kernel, KernelParts, proved_again},
+    wgsl::{Binding, CopyRegion, Dispatch, Kernel, KernelExtents, KernelParts, proved_again},
 };
 
 impl Kernel {
@@ -247,7 +247,28 @@ fn kernel(message: &proto::Kernel, nest: CopyNest, target: &Target) -> Result<Ke
     parts.source_bytes = message.source_bytes;
     parts.destination_bytes = message.destination_bytes;
     parts.gaps = gaps.into();
-    Ok(proved_again(parts, &schedule(nest, target)?, target)?)
+    let schedule = match &message.extents {
+        None => schedule(nest, target)?,
+        Some(saved) => schedule_items(nest, extents(saved)?, target)?,
+    };
+    parts.extents = KernelExtents::of(&schedule);
+    if parts.extents.as_ref().map(proto::KernelExtents::from) != message.extents {
+        return Err(field(FieldPath::new("extents"), "extents as `encode` writes them").into());
+    }
+    Ok(proved_again(parts, &schedule, target)?)
+}
+
+/// Returns the loops whose extents a saved kernel reads.
+fn extents(of: &proto::KernelExtents) -> Result<RunTimeExtents, SavedError> {
+    let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let loops = of.loops.iter().map(|one| OuterLoop {
+        dimension: place(one.dimension),
+        most: one.most,
+        argument: one.argument.map(place),
+    });
+    let source_order = of.source_order.iter().copied().map(place);
+    RunTimeExtents::new(loops, source_order)
+        .ok_or_else(|| field(FieldPath::new("extents"), "loops as a kernel has them"))
 }
 
 fn binding(of: &proto::Binding) -> Binding {

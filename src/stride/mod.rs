@@ -15,6 +15,7 @@ mod error;
 mod index;
 mod linear;
 mod lower;
+mod outer;
 mod padding_report;
 pub(crate) mod size;
 mod steps;

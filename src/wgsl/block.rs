@@ -248,9 +248,11 @@ pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, pl
         })
         .collect();
     if let [one] = &parts[..] {
-        writer.line(format_args!("destination[{place}] = {one};"));
+        let destination = writer.destination();
+        writer.line(format_args!("{destination}[{place}] = {one};"));
     } else {
-        let head = format!("destination[{place}] = {}(", type_name(units * bits));
+        let destination = writer.destination();
+        let head = format!("{destination}[{place}] = {}(", type_name(units * bits));
         writer.list(&head, &parts, ");");
     }
 }
@@ -539,7 +541,7 @@ fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stor
         let stores = |writer: &mut Writer| {
             for &(_, number, access) in alike {
                 let place = with_offset("write", signed(runs[number].place + access));
-                let head = format!("destination[{place}] = ");
+                let head = format!("{}[{place}] = ", writer.destination());
                 let Stored { function, parts } = value(number, access);
                 match &parts[..] {
                     [one] => writer.line(format_args!("{head}{one};")),

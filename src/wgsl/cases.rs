@@ -110,7 +110,8 @@ impl RowLoop {
     /// Writes the loop, which stores `value` in each iteration.
     fn store(&self, writer: &mut Writer, value: &str) {
         writer.block(format_args!("{}", self.head), |writer| {
-            writer.line(format_args!("destination[place + at] = {value};"));
+            let destination = writer.destination();
+            writer.line(format_args!("{destination}[place + at] = {value};"));
         });
         writer.line(format_args!("return;"));
     }
@@ -294,7 +295,8 @@ impl<'a> DecisionWriter<'a> {
                 let Some((at, number)) = self.nest.marks() else { return };
                 self.values(writer, [at, number].into_iter(), known);
                 let [at, number] = [at, number].map(|form| self.names.form(form));
-                writer.line(format_args!("atomicMax(&destination[{at}], {number});"));
+                let destination = writer.destination();
+                writer.line(format_args!("atomicMax(&{destination}[{at}], {number});"));
                 writer.line(format_args!("return;"));
             }
             Outcome::Case(CaseValue::Bits(bits)) => {

@@ -1,9 +1,16 @@
 //! [`emit`]: turns a schedule into a kernel, with its WGSL text and its proof.
 
 use super::{
-    Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, WgslError, block::block,
-    gather::gather, kernel::KernelOrigin, segments::segments, validate, whole_rows::whole_rows,
-    words::type_name, writer::Writer,
+    Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, WgslError,
+    block::block,
+    gather::gather,
+    items::{declare_items, item_array, step_of_items},
+    kernel::{KernelExtents, KernelOrigin},
+    segments::segments,
+    validate,
+    whole_rows::whole_rows,
+    words::type_name,
+    writer::Writer,
 };
 use crate::{
     nest::Source,
@@ -63,6 +70,17 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         .collect();
     kernel.dispatches = vec![Dispatch { workgroups: schedule.workgroups() }];
     let proof = Proof::new(schedule, &kernel.bindings);
+    let mut items = vec![None; kernel.bindings.len()];
+    kernel.extents = KernelExtents::of(schedule);
+    if let Some(extents) = schedule.extents() {
+        // The first source and the destination have an image for each item. A table has not.
+        for number in [0, nest.sources().len()] {
+            items[number] = Some(kernel.bindings[number].size_in_bytes);
+            kernel.bindings[number].size_in_bytes *= extents.most_items();
+        }
+        kernel.source_bytes += nest.src_bytes() * (extents.most_items() - 1);
+        kernel.destination_bytes *= extents.most_items();
+    }
     let mut writer = Writer::new(schedule);
     for (label, text) in header {
         writer.comment(&column(label), format_args!("{text}"));
@@ -74,20 +92,24 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
     }
     let access = if target.read_write_sources { "read_write" } else { "read" };
     for number in 0..nest.sources().len() {
+        let name = writer.source_variable(number).to_owned();
         writer.line(format_args!(
-            "@group(0) @binding({number}) var<storage, {access}> {}: array<{}>;",
-            writer.source(number),
-            type_name(loads(number))
+            "@group(0) @binding({number}) var<storage, {access}> {name}: array<{}>;",
+            item_array(type_name(loads(number)), loads(number), items[number])
         ));
     }
+    let number = nest.sources().len();
     let element = match nest.marks() {
         Some(_) => "atomic<u32>",
         None => type_name(store_bits),
     };
     writer.line(format_args!(
-        "@group(0) @binding({}) var<storage, read_write> destination: array<{element}>;",
-        nest.sources().len(),
+        "@group(0) @binding({number}) var<storage, read_write> destination: array<{}>;",
+        item_array(element, store_bits, items[number])
     ));
+    if let Some(extents) = &kernel.extents {
+        declare_items(&mut writer, extents);
+    }
     writer.blank();
     match (schedule.block(), schedule.segments(), schedule.rows()) {
         (Some(of), ..) => block(&mut writer, of, target.kind),
@@ -96,7 +118,9 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         (None, None, None) => gather(&mut writer, nest),
     }
     kernel.wgsl = writer.finish();
-    if let (Strategy::Copy, Some(block)) = (schedule.strategy(), schedule.block()) {
+    if let (Strategy::Copy, Some(block), None) =
+        (schedule.strategy(), schedule.block(), schedule.extents())
+    {
         kernel.copy_regions = copy_region(block).into_iter().collect();
     }
     Kernel::proved(kernel, proof, origin)
@@ -156,13 +180,18 @@ pub(super) fn main(writer: &mut Writer, number: &str, count: u64, body: impl FnO
         |writer| {
             let (row, plane) =
                 (u64::from(x) * u64::from(size), u64::from(x) * u64::from(size) * u64::from(y));
+            // With extents at run time, this is the number among the invocations of all items.
+            let all = if writer.extents().is_some() { "number" } else { number };
             match (y, z) {
-                (1, 1) => writer.line(format_args!("let {number} = id.x;")),
-                (_, 1) => writer.line(format_args!("let {number} = id.x + id.y * {row}u;")),
-                _ => writer
-                    .line(format_args!("let {number} = id.x + id.y * {row}u + id.z * {plane}u;")),
+                (1, 1) => writer.line(format_args!("let {all} = id.x;")),
+                (_, 1) => writer.line(format_args!("let {all} = id.x + id.y * {row}u;")),
+                _ => {
+                    writer.line(format_args!("let {all} = id.x + id.y * {row}u + id.z * {plane}u;"))
+                }
             }
-            if count < u64::from(size) * u64::from(x) * u64::from(y) * u64::from(z) {
+            if writer.extents().is_some() {
+                step_of_items(writer, number, count);
+            } else if count < u64::from(size) * u64::from(x) * u64::from(y) * u64::from(z) {
                 writer.block(format_args!("if {number} >= {count}u"), |writer| {
                     writer.line(format_args!("return;"));
                 });

@@ -41,7 +41,8 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     writer.blank();
     let count = nest.dst_units().div_ceil(lanes.into());
     super::emit::main(writer, "word", count, |writer| {
-        put_together(writer, nest, "word", "destination[word] =");
+        let head = format!("{}[word] =", writer.destination());
+        put_together(writer, nest, "word", &head);
     });
 }
 

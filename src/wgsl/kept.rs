@@ -41,7 +41,8 @@ pub(super) fn give(
 ) {
     if stores(nest) {
         let place = if nest.scattered().is_some() { "place" } else { "position" };
-        writer.line(format_args!("destination[{place}] = {value};"));
+        let destination = writer.destination();
+        writer.line(format_args!("{destination}[{place}] = {value};"));
         return writer.line(format_args!("return;"));
     }
     match remark {
@@ -92,6 +93,7 @@ pub(super) fn kept_words(writer: &mut Writer, nest: &CopyNest) {
     let (bits, lanes) = (nest.dst_bits(), 32 / nest.dst_bits());
     unit_function(writer, nest, source_words, lanes.into());
     writer.blank();
+    let destination = writer.destination();
     main(writer, "invocation", runs.count(), |writer| {
         writer.line(format_args!("let word = word_of(invocation);"));
         writer.noted(
@@ -112,11 +114,11 @@ pub(super) fn kept_words(writer: &mut Writer, nest: &CopyNest) {
         });
         writer.block(format_args!("if mask != {KEPT}"), |writer| {
             writer.noted(
-                format_args!("lanes |= destination[word] & ~mask;"),
+                format_args!("lanes |= {destination}[word] & ~mask;"),
                 format_args!("the other bits of the word are kept"),
             );
         });
-        writer.line(format_args!("destination[word] = lanes;"));
+        writer.line(format_args!("{destination}[word] = lanes;"));
     });
 }
 

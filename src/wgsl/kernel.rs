@@ -10,7 +10,7 @@ use std::{
 use super::{KernelKey, Proof};
 use crate::{
     nest::{CopyNest, Gaps},
-    schedule::{Strategy, Target},
+    schedule::{ExtentError, RunTimeExtents, Schedule, Strategy, Target},
 };
 
 /// Everything that a runtime needs to run one operation, and the [`Proof`] that the kernel stays
@@ -58,7 +58,8 @@ pub struct Kernel {
     key: OnceLock<KernelKey>,
 }
 
-/// The copy that a kernel makes, and the target that it was compiled for.
+/// The copy that a kernel makes, and the target that it was compiled for. With extents at run time,
+/// it is the copy of one item.
 #[derive(Debug)]
 pub(crate) struct KernelOrigin {
     pub(crate) nest: CopyNest,
@@ -148,8 +149,10 @@ impl Kernel {
             source_bytes,
             destination_bytes,
             gaps,
+            extents,
         } = &self.parts;
-        (workgroup_size, dispatches, copy_regions, strategy, source_bytes, destination_bytes, gaps)
+        let sizes = (source_bytes, destination_bytes, extents);
+        (workgroup_size, dispatches, copy_regions, strategy, sizes, gaps)
     }
 }
 
@@ -213,6 +216,87 @@ pub struct KernelParts {
     /// The treatment of the destination's bits outside the elements. With [`Gaps::Keep`], the
     /// kernel keeps the contents that the destination has when the kernel starts.
     pub gaps: Gaps,
+    /// The extents that the kernel reads from a uniform buffer, or `None` if all extents are
+    /// compiled. If there are some, the sizes and dispatches of the other fields are those for the
+    /// maximum extents.
+    pub extents: Option<KernelExtents>,
+}
+
+/// The uniform buffer from which a kernel reads extents, and what depends on them.
+///
+/// The buffer has the 16 bytes of [`RunTimeExtents::uniform`]. A kernel copies the items that the
+/// extents describe, and no item that is not in both bindings. An extent above its maximum counts
+/// as the maximum. So no contents of the uniform buffer make a kernel leave its bindings, and the
+/// contents may be written by another kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct KernelExtents {
+    /// The index of the bind group.
+    pub group: u32,
+    /// The binding number, which follows the number of the destination.
+    pub binding: u32,
+    /// The loops whose extents the kernel reads.
+    pub loops: RunTimeExtents,
+    /// The size of an item of the source, in bytes.
+    pub source_item_bytes: u64,
+    /// The size of an item of the destination, in bytes.
+    pub destination_item_bytes: u64,
+    /// The number of invocations for one item.
+    pub item_invocations: u64,
+    workgroup_size: u32,
+    workgroups: [u32; 3],
+}
+
+impl KernelExtents {
+    /// Returns the extents that the kernel of a schedule reads, or `None` if it reads none.
+    pub(crate) fn of(schedule: &Schedule) -> Option<Self> {
+        let nest = schedule.nest();
+        Some(Self {
+            group: 0,
+            // A kernel has few sources, so the number fits.
+            binding: u32::try_from(nest.sources().len() + 1).unwrap_or(u32::MAX),
+            loops: schedule.extents()?.clone(),
+            source_item_bytes: nest.src_bytes(),
+            destination_item_bytes: nest.dst_bytes(),
+            item_invocations: schedule.invocations(),
+            workgroup_size: schedule.workgroup_size(),
+            workgroups: schedule.workgroups(),
+        })
+    }
+
+    /// Returns the dispatch for the given extents. It has no workgroups if an extent is 0.
+    ///
+    /// The dispatch for the maximum extents, [`KernelParts::dispatches`], serves any extents too,
+    /// for example if only the device knows them: the other invocations return at once.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`RunTimeExtents::items`].
+    pub fn dispatch(&self, extents: &[u64]) -> Result<Dispatch, ExtentError> {
+        let invocations = self.loops.items(extents)? * self.item_invocations;
+        // The kernel computes an invocation's number from the workgroups for the maximum extents,
+        // so only the last axis that has several of them can have fewer.
+        let [x, y, z] = self.workgroups;
+        let groups = invocations.div_ceil(self.workgroup_size.into());
+        let (row, plane) = (u64::from(x), u64::from(x) * u64::from(y));
+        let axes = match (y, z) {
+            (1, 1) => [groups, 1, 1],
+            (_, 1) => [row, groups.div_ceil(row), 1],
+            _ => [row, y.into(), groups.div_ceil(plane)],
+        };
+        let narrow = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        Ok(Dispatch { workgroups: if groups == 0 { [0; 3] } else { axes.map(narrow) } })
+    }
+
+    /// Returns the sizes of the source and of the destination at the given extents, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`RunTimeExtents::items`].
+    pub fn image_bytes(&self, extents: &[u64]) -> Result<[u64; 2], ExtentError> {
+        let items = self.loops.items(extents)?;
+        Ok([self.source_item_bytes, self.destination_item_bytes].map(|bytes| bytes * items))
+    }
 }
 
 /// One storage buffer of a [`Kernel`].

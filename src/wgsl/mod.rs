@@ -29,6 +29,7 @@ mod emit;
 mod error;
 mod form;
 mod gather;
+mod items;
 mod joined;
 mod kept;
 mod kernel;
@@ -51,7 +52,7 @@ pub(crate) use accessor::{AccessorFunctions, ReadBuffer, comment, constant, of_n
 pub use emit::emit;
 pub(crate) use emit::proved_again;
 pub use error::WgslError;
-pub use kernel::{Binding, CopyRegion, Dispatch, Kernel, KernelParts};
+pub use kernel::{Binding, CopyRegion, Dispatch, Kernel, KernelExtents, KernelParts};
 pub use key::KernelKey;
 pub use proof::Proof;
 #[cfg(feature = "backends")]

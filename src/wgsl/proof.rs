@@ -21,7 +21,8 @@ use crate::{
 /// hold, its offset is inside the source. The writes are bounded because the blocks, the accesses
 /// of rows, or the words cover the destination exactly. In an update in place, they are bounded by
 /// the same interval arithmetic as the reads. A kernel that keeps gaps reads a word of the
-/// destination only if it also writes that word. A runner may turn run-time checks off if it binds
+/// destination only if it also writes that word. With extents at run time, the proof is about one
+/// item, and the kernel compares the number of items with the lengths of its bindings. A runner may turn run-time checks off if it binds
 /// at least [`Binding::size_in_bytes`] bytes.
 ///
 /// A proof belongs to one [`Kernel`](super::Kernel) and cannot be moved to another. Only stridec
@@ -45,6 +46,8 @@ pub struct Proof {
     gaps: Gaps,
     invocations: u64,
     trips: u32,
+    /// True if the words are those of one item, because extents are given at run time.
+    is_of_item: bool,
 }
 
 /// Returns the index of the last word of the source that a block loads, which may be later than
@@ -151,6 +154,7 @@ impl Proof {
                 (None, None) => schedule.invocations(),
             },
             trips,
+            is_of_item: schedule.extents().is_some(),
         })
     }
 
@@ -220,6 +224,9 @@ impl fmt::Display for Proof {
         write!(f, ", {access} words up to {last} of {words}")?;
         if self.gaps == Gaps::Keep {
             f.write_str(" in the destination")?;
+        }
+        if self.is_of_item {
+            f.write_str(", of each item")?;
         }
         match self.trips {
             0 => f.write_str(", no loop"),

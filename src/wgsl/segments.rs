@@ -227,7 +227,8 @@ impl SegmentWriter<'_> {
         for access in 0..rows.width {
             let (place, value) = (with_offset("at", signed(access)), value(access));
             let store = |writer: &mut Writer| {
-                writer.line(format_args!("destination[write + {place}] = {value};"));
+                let destination = writer.destination();
+                writer.line(format_args!("{destination}[write + {place}] = {value};"));
             };
             if are_whole || access == 0 {
                 store(writer);

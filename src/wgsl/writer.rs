@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::schedule::Schedule;
+use crate::schedule::{RunTimeExtents, Schedule};
 
 /// The maximum length of a line, in characters. Longer lines are broken if they have a place to
 /// break.
@@ -21,6 +21,8 @@ pub(super) struct Writer {
     grid: [u32; 4],
     /// The name of the variable of each source.
     sources: Vec<String>,
+    /// The loops around the copy, if some of their extents are known only at run time.
+    extents: Option<RunTimeExtents>,
     /// The prefix of the name of every function; empty for a kernel.
     prefix: String,
 }
@@ -35,7 +37,8 @@ impl Writer {
             1 => vec!["source".to_owned()],
             count => (0..count).map(|number| format!("source{number}")).collect(),
         };
-        Self { text, depth: 0, grid, sources, prefix: String::new() }
+        let extents = schedule.extents().cloned();
+        Self { text, depth: 0, grid, sources, extents, prefix: String::new() }
     }
 
     /// Returns a writer with an empty text, for functions that another kernel calls. `sources` has
@@ -43,7 +46,7 @@ impl Writer {
     /// names.
     #[cfg(any(test, feature = "accessors"))]
     pub(super) fn of_functions(sources: Vec<String>, prefix: String) -> Self {
-        Self { text: String::new(), depth: 0, grid: [1; 4], sources, prefix }
+        Self { text: String::new(), depth: 0, grid: [1; 4], sources, extents: None, prefix }
     }
 
     /// Returns true if the text is a kernel, and not functions that another kernel calls.
@@ -52,8 +55,30 @@ impl Writer {
     }
 
     /// Returns the name of the variable of a source.
+    pub(super) fn source_variable(&self, number: usize) -> &str {
+        &self.sources[number]
+    }
+
+    /// Returns the array that holds a source: its variable, or, of the first source with extents at
+    /// run time, the item that the invocation copies.
     pub(super) fn source(&self, number: usize) -> String {
-        self.sources[number].clone()
+        let item = match &self.extents {
+            Some(extents) if number == 0 && extents.keeps_order() => "[item]",
+            Some(_) if number == 0 => "[source_item]",
+            _ => "",
+        };
+        format!("{}{item}", self.sources[number])
+    }
+
+    /// Returns the array that holds the destination: its variable or, with extents at run time, the
+    /// item that the invocation copies.
+    pub(super) fn destination(&self) -> &'static str {
+        if self.extents.is_some() { "destination[item]" } else { "destination" }
+    }
+
+    /// Returns the loops around the copy, if some of their extents are known only at run time.
+    pub(super) fn extents(&self) -> Option<RunTimeExtents> {
+        self.extents.clone()
     }
 
     /// Returns the name of a function, preceded by the prefix.

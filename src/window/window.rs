@@ -126,6 +126,14 @@ impl Window {
         Self { dimensions }
     }
 
+    /// Changes the extents of some dimensions, which must be copied from start to end in order.
+    pub(crate) fn with_extents(mut self, extents: impl IntoIterator<Item = (usize, u64)>) -> Self {
+        for (dimension, extent) in extents {
+            self.dimensions[dimension].extent = extent;
+        }
+        self
+    }
+
     /// Returns the source index that is copied to `index` of the destination, or `None` if the
     /// destination has no such index.
     #[must_use]

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "accessors")]
 mod accessors;
+mod at_run_time;
 mod conversions;
 mod dispatch_program;
 mod gaps;

@@ -16,7 +16,7 @@ use super::support::{
     conversions::{ConvertingRelayout, random_relayout},
     gpu::gpu,
     random::{self, Random},
-    scope::{cases, given_cases},
+    scope::{cases, given_cases, time},
 };
 
 /// Returns the target with bindings of at most `bytes` bytes.
@@ -48,10 +48,10 @@ fn check(gpu: &stridec::gpu::Gpu, nest: &CopyNest, target: &Target, image: &[u8]
 fn random_operations() {
     let Some(gpu) = gpu("random_operations") else { return };
     let mut random = Random(17);
-    let (start, cases) = (Instant::now(), given_cases());
+    let (start, cases, most) = (Instant::now(), given_cases(), time(Duration::from_secs(20)));
     let (mut ran, mut parts) = (0, 0);
     for case in 0.. {
-        if cases.map_or(start.elapsed() > Duration::from_secs(20), |cases| case == cases) {
+        if cases.map_or(start.elapsed() > most, |cases| case == cases) {
             break;
         }
         let operation = random::operation(&mut random);

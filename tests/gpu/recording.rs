@@ -29,7 +29,11 @@ fn read_write(gpu: &Gpu) -> Target {
 }
 
 /// Submits the commands of `encoder`, and returns the contents of a buffer after them.
-fn finish(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, source: &wgpu::Buffer) -> Vec<u8> {
+pub(super) fn finish(
+    gpu: &Gpu,
+    mut encoder: wgpu::CommandEncoder,
+    source: &wgpu::Buffer,
+) -> Vec<u8> {
     let readback = buffer(gpu, source.size(), BufferUsages::MAP_READ | BufferUsages::COPY_DST);
     encoder.copy_buffer_to_buffer(source, 0, &readback, 0, source.size());
     gpu.queue().submit([encoder.finish()]);

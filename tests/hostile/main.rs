@@ -55,15 +55,17 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Passes changed inputs to one entry point: `by_default` of them, or `full` if
-/// `STRIDEC_CASES=full` is set.
-fn fuzz(format: &str, by_default: u64, full: u64) {
+/// Passes changed inputs to one entry point: `in_ci` of them if `STRIDEC_LONG` is set, otherwise a
+/// quarter of them, or `full` if `STRIDEC_CASES=full` is set.
+fn fuzz(format: &str, in_ci: u64, full: u64) {
     let alone = ON_OTHER_THREADS.contains(&format).then(alone);
     if alone.is_none() {
         memory::count_this_thread();
     }
+    let is_long = std::env::var("STRIDEC_LONG").is_ok_and(|value| !value.is_empty());
     let cases = match std::env::var("STRIDEC_CASES").as_deref() {
-        Err(_) | Ok("") => by_default,
+        Err(_) | Ok("") if is_long => in_ci,
+        Err(_) | Ok("") => in_ci / 4,
         Ok("full") => full,
         Ok(cases) => cases.parse().unwrap(),
     };

@@ -108,9 +108,10 @@ fn the_number_of_snapshots_is_as_said() {
             path.extension().is_some_and(|ending| ending == "snap")
         })
         .count();
-    assert_eq!(count, 26);
+    assert_eq!(count, 27);
     assert!(
-        read("README.md").contains("twenty-six") && read("ARCHITECTURE.md").contains("twenty-six")
+        read("README.md").contains("twenty-seven")
+            && read("ARCHITECTURE.md").contains("twenty-seven")
     );
 }
 

@@ -1,4 +1,4 @@
-//! Every stage of twenty-six operations, from the shapes to the WGSL. `snapshots/` has a file for
+//! Every stage of twenty-seven operations, from the shapes to the WGSL. `snapshots/` has a file for
 //! each operation.
 //!
 //! The cases are chosen as lessons, and the first line of a file says what a reader can learn from
@@ -50,6 +50,17 @@ fn nchw_to_nhwc() {
         "The README's example: a batched transpose, 4 by 4 elements in an invocation's registers.",
         &relayout("f32[8,64,112,112]{3,2,1,0}", "f32[8,64,112,112]{1,3,2,0}"),
         &Target::webgpu(),
+    );
+}
+
+#[test]
+fn batch_at_run_time() {
+    let operation = relayout("f32[64,12,3,16,16]", "f32[64,12,3,16,16]{2,4,3,0,1}");
+    check_stages(
+        "batch_at_run_time",
+        "Extents at run time: a kernel for one image, repeated for up to 64 by 12 images, whose order \
+         changes.",
+        &operation.at_run_time(&[0]).unwrap().stages(&Target::webgpu()).unwrap(),
     );
 }
 

@@ -1,5 +1,7 @@
 //! The scope of a test: its number of random cases, or all small values of a kind.
 
+use std::time::Duration;
+
 use stridec::shape::ElementType;
 
 /// An element type for each width: 1, 2 and 4 bits, then 1, 2, 4, 8 and 16 bytes.
@@ -17,6 +19,18 @@ pub const UNITS: [ElementType; 8] = [
 /// Returns the number of random cases: the environment variable `STRIDEC_CASES`, or the default.
 pub fn cases(by_default: u64) -> u64 {
     given_cases().unwrap_or(by_default)
+}
+
+/// Returns true if `STRIDEC_LONG` is set, as in CI. Tests that repeat random cases for a minute then
+/// take that minute, and otherwise a quarter of it.
+pub fn is_long() -> bool {
+    std::env::var("STRIDEC_LONG").is_ok_and(|value| !value.is_empty())
+}
+
+/// Returns the time of a test that repeats random cases: `time`, or a quarter of it if
+/// `STRIDEC_LONG` is not set.
+pub fn time(time: Duration) -> Duration {
+    if is_long() { time } else { time / 4 }
 }
 
 /// Returns `STRIDEC_CASES`, or `None` if it is not set or empty.

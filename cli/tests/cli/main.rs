@@ -1,6 +1,7 @@
 //! The command line, run as a program: the promises of `CLI.md` to scripts.
 
 mod accessor;
+mod at_run_time;
 mod bad_input;
 mod bench;
 mod calibrate;

@@ -134,7 +134,7 @@ pub(crate) fn check_onto(
 
 /// Returns the entry point that the kernel names. Checks that it has the kernel's workgroup size,
 /// and that this size is within the limits of any target.
-fn entry_point<'a>(kernel: &Kernel, module: &'a naga::Module) -> &'a naga::Function {
+pub(super) fn entry_point<'a>(kernel: &Kernel, module: &'a naga::Module) -> &'a naga::Function {
     let [entry] = &module.entry_points[..] else { panic!("one entry point") };
     assert_eq!((&entry.name, entry.stage), (&kernel.entry_point, naga::ShaderStage::Compute));
     assert_eq!(entry.workgroup_size, kernel.workgroup_size);
@@ -165,6 +165,6 @@ fn must(holds: bool, what: &str) -> Result<(), Fault> {
 }
 
 /// Returns every position below `extents`.
-fn each([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
+pub(super) fn each([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))
 }

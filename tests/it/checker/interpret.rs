@@ -52,8 +52,12 @@ pub(crate) struct Interpreter<'a, W = ()> {
     entry: &'a Function,
     /// The sources, and after them the destination.
     pub(crate) buffers: Vec<Buffer>,
-    /// The index of the buffer of each global variable.
+    /// The index of the buffer of each global variable in storage.
     buffer_of: BTreeMap<Handle<GlobalVariable>, usize>,
+    /// The values of the uniform and of the invocation's private variables.
+    globals: BTreeMap<Handle<GlobalVariable>, Value>,
+    /// The contents of the uniform.
+    pub(crate) uniform: [u32; 4],
     /// The number of loop iterations of the current invocation.
     pub(crate) trips: u32,
     /// True if the kernel may read words of the destination that no invocation has written.
@@ -69,9 +73,32 @@ pub(crate) struct Interpreter<'a, W = ()> {
 #[derive(Clone, Copy, Debug)]
 enum Pointer {
     Buffer(usize),
-    Words { buffer: usize, first: usize, count: usize },
-    Local { index: usize },
-    Component { index: usize, component: usize },
+    /// An item of a buffer: an array of elements of `element` words.
+    Item {
+        buffer: usize,
+        first: usize,
+        count: usize,
+        element: usize,
+    },
+    Words {
+        buffer: usize,
+        first: usize,
+        count: usize,
+    },
+    Global {
+        global: Handle<GlobalVariable>,
+    },
+    GlobalComponent {
+        global: Handle<GlobalVariable>,
+        component: usize,
+    },
+    Local {
+        index: usize,
+    },
+    Component {
+        index: usize,
+        component: usize,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -107,10 +134,16 @@ impl<'a, W: Watch> Interpreter<'a, W> {
         watch: W,
     ) -> Self {
         let buffers = buffers.into();
-        let mut buffer_of = BTreeMap::new();
+        let (mut buffer_of, mut globals) = (BTreeMap::new(), BTreeMap::new());
         for (handle, global) in module.global_variables.iter() {
-            let AddressSpace::Storage { access } = global.space else {
-                panic!("no kernel has the global {:?}", global.space)
+            let access = match global.space {
+                AddressSpace::Storage { access } => access,
+                AddressSpace::Uniform | AddressSpace::Private => {
+                    assert!(global.init.is_none());
+                    globals.insert(handle, zero(&module.types[global.ty].inner));
+                    continue;
+                }
+                other => panic!("no kernel has the global {other:?}"),
             };
             let place = global.binding.expect("a storage buffer is bound");
             assert_eq!(place.group, 0);
@@ -124,12 +157,32 @@ impl<'a, W: Watch> Interpreter<'a, W> {
             assert!(buffer_of.insert(handle, buffer).is_none());
         }
         let (trips, keeps, wraps, stored) = (0, false, false, 0);
-        Self { module, entry, buffers, buffer_of, trips, keeps, wraps, stored, watch }
+        let uniform = [0; 4];
+        Self {
+            module,
+            entry,
+            buffers,
+            buffer_of,
+            globals,
+            uniform,
+            trips,
+            keeps,
+            wraps,
+            stored,
+            watch,
+        }
     }
 
     /// Runs one invocation.
     pub(crate) fn invoke(&mut self, place: &Place) -> Result<(), Fault> {
         (self.trips, self.stored) = (0, 0);
+        for (&handle, value) in &mut self.globals {
+            let global = &self.module.global_variables[handle];
+            *value = match global.space {
+                AddressSpace::Uniform => Value::vector(&self.uniform.map(Scalar::uint)),
+                _ => zero(&self.module.types[global.ty].inner),
+            };
+        }
         let arguments = self
             .entry
             .arguments
@@ -267,7 +320,12 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                     self.stored += 1;
                 }
             }
-            Pointer::Buffer(_) => panic!("a whole buffer is stored"),
+            Pointer::Global { global } => {
+                let space = self.module.global_variables[global].space;
+                assert_eq!(space, AddressSpace::Private, "the uniform is stored");
+                self.globals.insert(global, value);
+            }
+            other => panic!("{other:?} is stored"),
         }
     }
 
@@ -305,7 +363,11 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 }
                 Value::from_parts(&parts[..count])
             }
-            Pointer::Buffer(_) => panic!("a whole buffer is loaded"),
+            Pointer::Global { global } => self.globals[&global],
+            Pointer::GlobalComponent { global, component } => {
+                Value::Scalar(self.globals[&global].parts()[component])
+            }
+            other => panic!("{other:?} is loaded"),
         })
     }
 
@@ -347,7 +409,18 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 frame.arguments[usize::try_from(number).unwrap()]
             }
             Expression::GlobalVariable(global) => {
-                return Ok(Slot::Pointer(Pointer::Buffer(self.buffer_of[&global])));
+                return Ok(Slot::Pointer(match self.buffer_of.get(&global) {
+                    Some(&buffer) => Pointer::Buffer(buffer),
+                    None => Pointer::Global { global },
+                }));
+            }
+            Expression::ArrayLength(of) => {
+                let Pointer::Buffer(buffer) = self.pointer(frame, of)? else {
+                    panic!("the length of a part")
+                };
+                let (words, _) = self.words_of_element(frame.function, of);
+                let length = self.buffers[buffer].words.len() / words;
+                Value::Scalar(Scalar::uint(u32::try_from(length).unwrap()))
             }
             Expression::LocalVariable(local) => {
                 return Ok(Slot::Pointer(Pointer::Local { index: local.index() }));
@@ -485,12 +558,26 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 Slot::Pointer(Pointer::Component { index, component: at })
             }
             Slot::Pointer(Pointer::Buffer(buffer)) => {
-                let count = self.words_of_element(frame.function, base);
+                let (count, element) = self.words_of_element(frame.function, base);
                 let length = self.buffers[buffer].words.len() / count;
                 if at >= length {
                     return Err(format!("element {at} of binding {buffer}, which has {length}"));
                 }
-                Slot::Pointer(Pointer::Words { buffer, first: at * count, count })
+                let first = at * count;
+                Slot::Pointer(match element {
+                    Some(element) => Pointer::Item { buffer, first, count, element },
+                    None => Pointer::Words { buffer, first, count },
+                })
+            }
+            Slot::Pointer(Pointer::Item { buffer, first, count, element }) => {
+                if at >= count / element {
+                    return Err(format!("element {at} of an item of {count} words"));
+                }
+                let first = first + at * element;
+                Slot::Pointer(Pointer::Words { buffer, first, count: element })
+            }
+            Slot::Pointer(Pointer::Global { global }) => {
+                Slot::Pointer(Pointer::GlobalComponent { global, component: at })
             }
             Slot::Pointer(Pointer::Words { buffer, first, count }) => {
                 if at >= count {
@@ -503,23 +590,38 @@ impl<'a, W: Watch> Interpreter<'a, W> {
     }
 
     /// Returns the number of words of an element in the runtime-sized array to which `base` points.
-    fn words_of_element(&self, function: &Function, base: Handle<Expression>) -> usize {
+    /// If the element is an item, which is an array itself, also returns the number of words of its
+    /// elements.
+    fn words_of_element(
+        &self,
+        function: &Function,
+        base: Handle<Expression>,
+    ) -> (usize, Option<usize>) {
         let Expression::GlobalVariable(global) = function.expressions[base] else {
             panic!("a buffer is named directly")
         };
         let inner = |ty: Handle<Type>| &self.module.types[ty].inner;
-        match inner(self.module.global_variables[global].ty) {
-            TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride } => {
-                let words = match inner(*base) {
-                    TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) if scalar.width == 4 => 1,
-                    TypeInner::Vector { size: VectorSize::Bi, scalar } if scalar.width == 4 => 2,
-                    TypeInner::Vector { size: VectorSize::Quad, scalar } if scalar.width == 4 => 4,
-                    other => panic!("no kernel has a buffer of {other:?}"),
-                };
-                assert_eq!(usize::try_from(*stride).unwrap(), words * 4);
-                words
-            }
-            other => panic!("no kernel has the buffer {other:?}"),
+        let words_of = |ty: Handle<Type>| match inner(ty) {
+            TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) if scalar.width == 4 => 1,
+            TypeInner::Vector { size: VectorSize::Bi, scalar } if scalar.width == 4 => 2,
+            TypeInner::Vector { size: VectorSize::Quad, scalar } if scalar.width == 4 => 4,
+            other => panic!("no kernel has a buffer of {other:?}"),
+        };
+        let bytes = |stride: u32| usize::try_from(stride).unwrap();
+        match *inner(self.module.global_variables[global].ty) {
+            TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride } => match *inner(base)
+            {
+                TypeInner::Array { base, size: naga::ArraySize::Constant(count), stride: step } => {
+                    let (element, count) = (words_of(base), bytes(count.get()));
+                    assert_eq!((bytes(step), bytes(stride)), (element * 4, element * 4 * count));
+                    (element * count, Some(element))
+                }
+                _ => {
+                    assert_eq!(bytes(stride), words_of(base) * 4);
+                    (words_of(base), None)
+                }
+            },
+            ref other => panic!("no kernel has the buffer {other:?}"),
         }
     }
 }

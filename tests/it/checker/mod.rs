@@ -14,6 +14,7 @@
 //! runtime gets with it.
 
 mod arithmetic;
+mod at_run_time;
 mod check;
 mod conversions;
 #[allow(unreachable_pub)]
