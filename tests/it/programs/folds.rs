@@ -120,6 +120,9 @@ fn constants_are_converted() {
     let instructions = "a = s32[3] constant({-7, 0, 1})
          ROOT r = pred[3] convert(a)";
     assert_eq!(result(instructions, &[]), [1, 0, 1]);
+    let instructions = "a = f32[5] constant({0.25, 0, nan, -0, -3})
+         ROOT r = pred[5] convert(a)";
+    assert_eq!(result(instructions, &[]), [1, 0, 1, 0, 1]);
     let instructions = "a = f32[3] constant({-7.9, 300, nan})
          ROOT r = u8[3] convert(a)";
     assert_eq!(result(instructions, &[]), [0, 255, 0]);
@@ -144,6 +147,45 @@ fn sums_of_constants_are_by_dimension() {
         let text = format!("HloModule sums\n\n{add}\n\nENTRY main {{\n{instructions}\n}}\n");
         let program = Program::lower(&Module::parse(&text).unwrap()).unwrap();
         assert_eq!(program.run_on_host(&[]).unwrap().concat(), integers(expected));
+    }
+}
+
+/// A reduce of one element is a move only if it starts with the neutral element of its operation.
+#[test]
+fn a_reduce_of_one_element_is_a_move() {
+    for (kind, operation, neutral, other) in [
+        ("s8", "add", "0", "1"),
+        ("u8", "or", "0", "1"),
+        ("s8", "xor", "0", "1"),
+        ("u8", "and", "255", "127"),
+        ("s8", "and", "-1", "0"),
+        ("s8", "multiply", "1", "0"),
+        ("s8", "maximum", "-128", "0"),
+        ("u8", "maximum", "0", "1"),
+        ("s8", "minimum", "127", "-128"),
+        ("u8", "minimum", "255", "254"),
+    ] {
+        let lower = |start: &str| {
+            let text = format!(
+                "HloModule reduces
+
+                 combine {{
+                   a = {kind}[] parameter(0)
+                   b = {kind}[] parameter(1)
+                   ROOT c = {kind}[] {operation}(a, b)
+                 }}
+
+                 ENTRY main {{
+                   x = {kind}[4,1] parameter(0)
+                   start = {kind}[] constant({start})
+                   ROOT r = {kind}[4] reduce(x, start), dimensions={{1}}, to_apply=combine
+                 }}"
+            );
+            Program::lower(&Module::parse(&text).unwrap())
+        };
+        let moved = lower(neutral).unwrap().run_on_host(&[&[3, 128, 255, 0]]).unwrap();
+        assert_eq!(moved.concat(), [3, 128, 255, 0], "{operation} of {kind}");
+        assert!(lower(other).is_err(), "{operation} of {kind} from {other}");
     }
 }
 
@@ -216,6 +258,26 @@ fn a_large_triangle_fits_a_small_stack() {
     for (row, bytes) in kept.chunks_exact(size).enumerate() {
         assert!(bytes.iter().enumerate().all(|(n, &byte)| byte == u8::from(n <= row)), "{row}");
     }
+}
+
+/// Constants that depend on each other in a long chain are not folded, so that the recursion is
+/// short.
+#[test]
+fn a_long_chain_of_constants_fits_a_small_stack() {
+    let lowers = |count: usize| {
+        let sums: String =
+            (0..count).map(|n| format!("c{} = s32[] add(c{n}, c0)\n", n + 1)).collect();
+        let text = format!(
+            "HloModule chain\n\nENTRY main {{\nc0 = s32[] constant(1)\n{sums}\
+             ROOT r = s32[2] broadcast(c{count}), dimensions={{}}\n}}\n"
+        );
+        let module = Module::parse(&text).unwrap();
+        let program = Program::lower(&module).ok()?;
+        Some(program.run_on_host(&[]).unwrap().concat())
+    };
+    let run = move || [60, 20_000].map(lowers);
+    let small = std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap();
+    assert_eq!(small.join().unwrap(), [Some(integers([61, 61])), None]);
 }
 
 /// Arithmetic on constants, compared with the results of XLA's CPU backend in `fold_facts.jsonl`,

@@ -189,6 +189,26 @@ fn comparators_move_their_operands() {
     assert_eq!(results(text, &[]), [words(&[-1, 0, 2, 3])]);
 }
 
+/// Bits of floats, as integers, put negative floats after positive ones, the greatest first.
+#[test]
+fn a_comparator_compares_the_bits_of_floats() {
+    let text = "HloModule m
+        less {
+          a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          c = u32[] bitcast-convert(a)
+          d = u32[] bitcast-convert(b)
+          ROOT l = pred[] compare(c, d), direction=LT
+        }
+        ENTRY e {
+          keys = f32[5] constant({-2, 0.5, -1, 3, 0})
+          ROOT s = f32[5] sort(keys), dimensions={0}, to_apply=less
+        }";
+    let expected: Vec<u8> =
+        [0_f32, 0.5, 3., -1., -2.].into_iter().flat_map(f32::to_le_bytes).collect();
+    assert_eq!(results(text, &[]), [expected]);
+}
+
 /// The places of a scatter are constants along two dimensions.
 #[test]
 fn windows_are_placed_along_two_dimensions() {
