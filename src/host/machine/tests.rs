@@ -452,18 +452,67 @@ fn converted_and_looked_up() -> Vec<(String, CopyNest)> {
         let operation = relayout(from, to).with_table(table).expect("a table");
         copies.push((operation.title().to_owned(), operation.nest().clone()));
     }
-    for [operand, indices, result, attributes] in GATHERS {
-        let axis = usize::from(attributes.contains("{0}, "));
-        let text = format!(
-            "HloModule m\n\nENTRY e {{\n  x = {operand} parameter(0)\n  ids = {indices} parameter(1)\n  \
-             ROOT r = {result} gather(x, ids), collapsed_slice_dims={{{axis}}}, \
-             start_index_map={{{axis}}}, index_vector_dim=1, {attributes}\n}}\n"
-        );
-        let module = Module::parse(&text).expect("a module").with_default_layouts();
-        let program = Program::lower(&module).expect("a program");
-        for step in program.steps() {
-            copies.push((format!("{operand} gather {indices} to {result}"), step.nest().clone()));
+    for gather in GATHERS {
+        let [operand, indices, result, _] = gather;
+        for nest in nests_of_gather(gather) {
+            copies.push((format!("{operand} gather {indices} to {result}"), nest));
         }
     }
     copies
+}
+
+/// Returns the nests of a gather that is written as in [`GATHERS`].
+fn nests_of_gather([operand, indices, result, attributes]: &[&str; 4]) -> Vec<CopyNest> {
+    let axis = usize::from(attributes.contains("{0}, "));
+    let text = format!(
+        "HloModule m\n\nENTRY e {{\n  x = {operand} parameter(0)\n  ids = {indices} parameter(1)\n  \
+         ROOT r = {result} gather(x, ids), collapsed_slice_dims={{{axis}}}, \
+         start_index_map={{{axis}}}, index_vector_dim=1, {attributes}\n}}\n"
+    );
+    let module = Module::parse(&text).expect("a module").with_default_layouts();
+    let program = Program::lower(&module).expect("a program");
+    program.steps().iter().map(|step| step.nest().clone()).collect()
+}
+
+/// Gathers of 30 rows or columns out of 50, between tiles that do not divide each other, so that
+/// both lookups and quotients vary in a box.
+const TILED_GATHERS: &[[&str; 4]] = &[
+    [
+        "u8[50,64]{1,0:T(6,10)}",
+        "s32[30,1]",
+        "u8[30,64]{1,0:T(4,8)}",
+        "offset_dims={1}, slice_sizes={1,64}",
+    ],
+    [
+        "u16[64,50]{1,0:T(8,12)}",
+        "s32[30,1]",
+        "u16[64,30]{1,0:T(6,10)}",
+        "offset_dims={0}, slice_sizes={64,1}",
+    ],
+    ["u8[50,64]{0,1:T(6,10)}", "s32[30,1]", "u8[30,64]", "offset_dims={1}, slice_sizes={1,64}"],
+    ["u8[64,50]", "s32[30,1]", "u8[64,30]{1,0:T(3,5)}", "offset_dims={0}, slice_sizes={64,1}"],
+];
+
+/// Gathers that are filled box by box, instead of by their own movers, have the bytes of the
+/// reference copy.
+#[test]
+fn gathers_are_divided_into_boxes() {
+    for gather in TILED_GATHERS {
+        for nest in nests_of_gather(gather) {
+            let images: Vec<Vec<u8>> = nest
+                .sources()
+                .iter()
+                .map(|of| match of.bytes() {
+                    120 => (0..30).flat_map(|n: i32| (n * 7 % 60 - 4).to_le_bytes()).collect(),
+                    bytes => (0..bytes as usize).map(|n| (n * 167 + (n >> 7)) as u8).collect(),
+                })
+                .collect();
+            let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+            let mut expected = vec![0; nest.dst_bytes() as usize];
+            plain::fill(&nest, &images, &mut expected);
+            let mut out = vec![0xa5; expected.len()];
+            fill(&MACHINES[3], &nest, &images, &mut out);
+            assert!(out == expected, "{gather:?}");
+        }
+    }
 }

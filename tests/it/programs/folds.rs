@@ -120,12 +120,38 @@ fn constants_are_converted() {
     let instructions = "a = s32[3] constant({-7, 0, 1})
          ROOT r = pred[3] convert(a)";
     assert_eq!(result(instructions, &[]), [1, 0, 1]);
+    let instructions = "a = s8[3] constant({24, 24, 24})
+         ROOT r = s4[3] convert(a)";
+    assert_eq!(result(instructions, &[]), [0xf8; 3]);
+    let instructions = "a = u8[3] constant({18, 15, 255})
+         ROOT r = u4[3] convert(a)";
+    assert_eq!(result(instructions, &[]), [2, 15, 15]);
     let instructions = "a = f32[5] constant({0.25, 0, nan, -0, -3})
          ROOT r = pred[5] convert(a)";
     assert_eq!(result(instructions, &[]), [1, 0, 1, 0, 1]);
     let instructions = "a = f32[3] constant({-7.9, 300, nan})
          ROOT r = u8[3] convert(a)";
     assert_eq!(result(instructions, &[]), [0, 255, 0]);
+}
+
+/// A comparison `x != 0` is a conversion to `pred`; any other comparison of elements is refused.
+#[test]
+fn only_a_comparison_with_zero_is_a_conversion() {
+    let lower = |number: &str| {
+        let text = format!(
+            "HloModule m
+             ENTRY e {{
+               x = s32[4] parameter(0)
+               n = s32[] constant({number})
+               ns = s32[4] broadcast(n), dimensions={{}}
+               ROOT r = pred[4] compare(x, ns), direction=NE
+             }}"
+        );
+        Program::lower(&Module::parse(&text).unwrap())
+    };
+    let results = lower("0").unwrap().run_on_host(&[&integers([0, 7, -1, 256])]).unwrap();
+    assert_eq!(results, [[0, 1, 1, 1]]);
+    assert!(lower("1").is_err() && lower("256").is_err());
 }
 
 #[test]
@@ -464,6 +490,9 @@ fn refusals_say_why() {
         "`r`, f32[16]: cosine is not supported; elements are only moved and converted, and only indices \
          are computed"
     );
+    // The number of elements matters only to constants.
+    let many = "x = f32[2000000] parameter(1) ROOT r = f32[2000000] cosine(x)";
+    assert!(refusal(many).ends_with("only indices are computed"));
     // A function of bytes has the way out of a table, unless it depends on other values too.
     let bytes = "b = u8[16] parameter(1) f = f32[16] convert(b)";
     let advice =
