@@ -7,7 +7,7 @@ use stridec::{
     hlo::Module,
     internals::Inspect,
     nest::{CopyNest, Gaps, NestError},
-    program::{BufferId, Program, compile_in_place, compile_module},
+    program::{BufferId, Program, ProgramStep, compile_in_place, compile_module},
     proto::stridec as proto,
     service::SavedError,
 };
@@ -236,7 +236,7 @@ fn forged_buffers_are_refused() {
         ProgramBuffer { kind: kind as i32, number }
     }
     let program = in_place();
-    let order: Vec<_> = program.steps().iter().map(|step| step.destination()).collect();
+    let order: Vec<_> = program.steps().iter().map(ProgramStep::destination).collect();
     assert_eq!(order, [BufferId::Result(1), BufferId::Result(0)]);
     let changes: [(&str, Change, &str); 9] = [
         (
