@@ -255,7 +255,11 @@ fn integers_are_converted_in_bytes_and_packed() {
                 continue;
             };
             let results = program.run_on_host(&[&image(&bits, from, packs_source)]).unwrap();
-            assert_eq!(results.concat(), image(&expected, to, packs_result), "{text}");
+            // In a byte that holds a narrow integer, only the bits of the integer are compared.
+            let mask = if packs_result || other >= 8 { 0xff } else { (1 << other) - 1 };
+            let [given, expected] = [results.concat(), image(&expected, to, packs_result)]
+                .map(|bytes| bytes.into_iter().map(|byte| byte & mask).collect::<Vec<u8>>());
+            assert_eq!(given, expected, "{text}");
         }
     }
     assert_eq!(refused, Vec::<String>::new());
