@@ -109,7 +109,7 @@ const COPIES: &[TestCopy] = &[
     ("s8[1,32,6272]", "s8[1,32,6272]{0,1,2:PAD(4,32,6272)}", &[]),
     ("u16[3,5,7000]", "u16[3,5,7000]{0,1,2:PAD(4,6,7000)}", &[]),
     ("bf16[12,13,8,384]{0,1,3,2:T(8,128)(2,1)}", "bf16[12,13,8,384]{3,1,0,2:T(8,128)(2,1)}", &[]),
-    // Rows in the opposite order, whose first loads would pass the end of the source.
+    // Rows that are mirrored, in the opposite order.
     ("u8[300,5000]", "u8[300,5000]", &[(0, 300, -1), (0, 5000, -1)]),
     // Rows of 16-byte units that are mirrored, in a destination that only short units stream.
     ("c128[900,700]", "c128[900,700]", &[(0, 900, 1), (0, 700, -1)]),
