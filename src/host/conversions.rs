@@ -400,6 +400,22 @@ fn loop_of(from: ElementType, to: ElementType) -> Option<ConvertUnits> {
 mod tests {
     use super::*;
 
+    /// Without a loop, units are converted one by one, which is many times slower.
+    #[test]
+    fn everyday_types_are_converted_by_loops() {
+        use ElementType::{
+            Bf16, F8e3m4, F8e4m3, F8e4m3fn, F8e5m2, F16, F32, F64, Pred, S4, S8, S16, S32, S64, U4,
+            U8, U16, U32, U64,
+        };
+        let integers = [Pred, S4, U4, S8, U8, S16, U16, S32, U32, S64, U64];
+        let floats = [F8e3m4, F8e4m3, F8e4m3fn, F8e5m2, F16, Bf16, F32, F64];
+        for from in integers.into_iter().chain(floats) {
+            for to in integers.into_iter().chain(floats).filter(|&to| to != from) {
+                assert!(loop_of(from, to).is_some(), "{from} to {to}");
+            }
+        }
+    }
+
     /// Compares the result for every pair of types with [`Conversion::apply`]: for all values of
     /// types of at most 16 bits, and for special and random values of the others.
     #[test]

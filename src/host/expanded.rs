@@ -220,3 +220,22 @@ impl fmt::Display for ExpandedCopy {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The steps of several loops together fill a run of the destination, before the rest of the
+    /// buffer is used for steps that are close together in the source.
+    #[test]
+    fn steps_fill_a_run_of_the_destination() {
+        let axis = |extent, src, dst| PlanAxis { extent, src, dst };
+        let block = 8;
+        let loops = [axis(100_000, 1, 1 << 30), axis(1000, 9_000_000, 24), axis(3, 5_000_000, 8)];
+        let (steps, distances) = steps_in_buffer(&loops, (block, block));
+        assert_eq!(steps[2], 3);
+        assert!(steps[1] * 24 >= RUN && steps[0] > 1, "{steps:?}");
+        assert!(steps.iter().product::<usize>() * block <= BUFFER, "{steps:?}");
+        assert_eq!(distances[1..], [24, 8]);
+    }
+}

@@ -307,7 +307,26 @@ fn length(n: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::even_steps;
+    use super::*;
+    use crate::Operation;
+
+    /// Ranges cover the destination without gaps, and begin with whole rows.
+    #[test]
+    fn ranges_follow_each_other() {
+        let [from, to] = ["u16[300,1000]", "u16[300,1000]{0,1}"].map(|text| text.parse().unwrap());
+        let operation = Operation::relayout(from, to).unwrap();
+        let mut image = vec![0; 600_000];
+        for wanted in [2, 3, 7] {
+            let shares = ranges(operation.nest(), &mut image, wanted);
+            let mut end = 0;
+            for share in &shares {
+                assert_eq!((share.first, share.first % 300), (end, 0), "{wanted}");
+                end += share.destination.slices[0].len() as u64 / 2;
+            }
+            assert_eq!(end, 300_000, "{wanted}");
+            assert!(shares.len().abs_diff(wanted) < 2, "{} of {wanted}", shares.len());
+        }
+    }
 
     #[test]
     fn every_thread_gets_equally_many_shares_if_possible() {

@@ -70,7 +70,7 @@ pub(super) fn element_bits(
             u128::from(scalar(0)?.compare(scalar(1)?, *direction)?)
         }
         // Select copies the bits of the chosen element unchanged.
-        Opcode::Select => operand(if scalar(0)?.is_zero() { 2 } else { 1 })?.1,
+        Opcode::Select => operand(if scalar(0)? == Scalar::Integer(0) { 2 } else { 1 })?.1,
         Opcode::Clamp => {
             let least = scalar(1)?.binary(scalar(0)?, to, Binary::Maximum)?;
             least.binary(scalar(2)?, to, Binary::Minimum)?.write(to)?
@@ -145,7 +145,7 @@ impl Scalar {
             return None;
         }
         if to == Pred {
-            return Some(u128::from(!self.is_zero()));
+            return Some(u128::from(self != Self::Integer(0) && self != Self::Float(0.0)));
         }
         if is_integer(to) {
             let bits = to.bits()?;
@@ -181,14 +181,6 @@ impl Scalar {
             (_, Self::Integer(_)) | (Bf16, _) => to.nearest_float_bits(single.into()),
             _ => to.nearest_float_bits(double),
         })
-    }
-
-    fn is_zero(self) -> bool {
-        match self {
-            Self::Integer(integer) => integer == 0,
-            Self::Float(float) => float == 0.0,
-            Self::Complex(real, imaginary) => real == 0.0 && imaginary == 0.0,
-        }
     }
 
     fn compare(self, other: Self, direction: ComparisonDirection) -> Option<bool> {

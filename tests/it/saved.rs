@@ -7,7 +7,7 @@ use stridec::{
     hlo::Module,
     internals::Inspect,
     nest::{CopyNest, Gaps, NestError},
-    program::{Program, compile_in_place, compile_module},
+    program::{BufferId, Program, ProgramStep, compile_in_place, compile_module},
     proto::stridec as proto,
     service::SavedError,
 };
@@ -206,6 +206,97 @@ fn forged_parts_are_refused() {
     let mut message = saved(&program());
     message.kernels[0].wgsl.insert_str(0, "// a comment\n");
     assert!(Program::decode(&with_checksum(message)).is_ok(), "comments are no code");
+}
+
+/// Returns a program that reads a parameter backwards, and then updates a row of it in place.
+fn in_place() -> Program {
+    let module = Module::parse(
+        "HloModule step, input_output_alias={ {0}: (0, {}, may-alias) }
+         ENTRY e {
+           cache = u8[8,4] parameter(0)
+           other = u8[8,4] parameter(1)
+           row = u8[1,4] parameter(2)
+           at = s32[] parameter(3)
+           zero = s32[] constant(0)
+           new = u8[8,4] dynamic-update-slice(cache, row, at, zero)
+           back = u8[8,4] reverse(cache), dimensions={0}
+           ROOT all = (u8[8,4], u8[8,4]) tuple(new, back)
+         }",
+    );
+    compile_in_place(&module.unwrap(), &Target::webgpu()).unwrap()
+}
+
+/// Every kernel of these programs is the kernel of its nest, but the steps do not fit their
+/// buffers.
+#[test]
+fn forged_buffers_are_refused() {
+    use stridec::proto::stridec::{ProgramAlias, ProgramBuffer, program_buffer::Kind};
+    type Change = fn(&mut proto::Program);
+    const fn buffer(kind: Kind, number: u32) -> ProgramBuffer {
+        ProgramBuffer { kind: kind as i32, number }
+    }
+    let program = in_place();
+    let order: Vec<_> = program.steps().iter().map(ProgramStep::destination).collect();
+    assert_eq!(order, [BufferId::Result(1), BufferId::Result(0)]);
+    let changes: [(&str, Change, &str); 9] = [
+        (
+            "an update before the parameter is read",
+            |of| {
+                of.steps.swap(0, 1);
+                of.kernels.swap(0, 1);
+            },
+            "steps[1]: expected sources that no step overwrites",
+        ),
+        (
+            "a step that writes the buffer that it reads",
+            |of| of.aliases[0].result = 1,
+            "steps[0]: expected sources that no step overwrites",
+        ),
+        (
+            "a result in two parameters",
+            |of| of.aliases.push(ProgramAlias { result: 0, parameter: 1, refusal: 0 }),
+            "aliases[1]: expected a result and a parameter of one size, each of them once",
+        ),
+        (
+            "two results in one parameter",
+            |of| of.aliases.push(ProgramAlias { result: 1, parameter: 0, refusal: 0 }),
+            "aliases[1]: expected a result and a parameter of one size, each of them once",
+        ),
+        (
+            "a parameter as a destination",
+            |of| of.steps[0].destination = Some(buffer(Kind::Parameter, 1)),
+            "steps[0]: expected a result or a scratch buffer",
+        ),
+        (
+            "a result as a source",
+            |of| of.steps[0].sources[0] = buffer(Kind::Result, 0),
+            "steps[0]: expected sources that exist",
+        ),
+        (
+            "a scratch buffer that no step writes",
+            |of| {
+                of.scratch.push(of.parameters[0].clone());
+                of.steps[0].sources[0] = buffer(Kind::Scratch, 0);
+            },
+            "steps[0]: expected scratch buffers that an earlier step writes",
+        ),
+        (
+            "a result that no step writes",
+            |of| of.results.push(of.results[1].clone()),
+            "results[2]: expected a result that a step writes",
+        ),
+        (
+            "a source that the nest does not have",
+            |of| of.steps[0].sources.push(buffer(Kind::Parameter, 1)),
+            "steps[0]: expected a buffer for each source of the nest",
+        ),
+    ];
+    for (name, change, expected) in changes {
+        let mut message = saved(&program);
+        change(&mut message);
+        let error = Program::decode(&with_checksum(message)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{name}: {error}");
+    }
 }
 
 /// A kernel that stridec did not compile has no proof, so it is not saved.

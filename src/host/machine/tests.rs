@@ -92,6 +92,7 @@ const COPIES: &[TestCopy] = &[
     ("s4[1000,1001]{1,0:E(4)}", "s4[1000,1001]{0,1:E(4)}", &[]),
     ("u2[800003]{0:E(2)}", "u2[800003]{0:E(2)}", &[]),
     ("u4[256,1024]{1,0:E(4)}", "u4[256,1024]{1,0}", &[]),
+    ("u4[600001]", "u4[600001]{0:E(4)}", &[]),
     ("u8[600,700]", "u8[600,700]", &[(0, 600, 1), (0, 700, -1)]),
     ("f32[1000,1000]", "f32[500,1000]{0,1}", &[(0, 1000, 2), (0, 1000, -1)]),
     // Units whose bytes change their order, in matrices that are transposed.
@@ -108,6 +109,10 @@ const COPIES: &[TestCopy] = &[
     ("s8[1,32,6272]", "s8[1,32,6272]{0,1,2:PAD(4,32,6272)}", &[]),
     ("u16[3,5,7000]", "u16[3,5,7000]{0,1,2:PAD(4,6,7000)}", &[]),
     ("bf16[12,13,8,384]{0,1,3,2:T(8,128)(2,1)}", "bf16[12,13,8,384]{3,1,0,2:T(8,128)(2,1)}", &[]),
+    // Rows that are mirrored, in the opposite order.
+    ("u8[300,5000]", "u8[300,5000]", &[(0, 300, -1), (0, 5000, -1)]),
+    // Rows of 16-byte units that are mirrored, in a destination that only short units stream.
+    ("c128[900,700]", "c128[900,700]", &[(0, 900, 1), (0, 700, -1)]),
 ];
 
 fn nest((from, to, window): TestCopy) -> CopyNest {
@@ -450,18 +455,67 @@ fn converted_and_looked_up() -> Vec<(String, CopyNest)> {
         let operation = relayout(from, to).with_table(table).expect("a table");
         copies.push((operation.title().to_owned(), operation.nest().clone()));
     }
-    for [operand, indices, result, attributes] in GATHERS {
-        let axis = usize::from(attributes.contains("{0}, "));
-        let text = format!(
-            "HloModule m\n\nENTRY e {{\n  x = {operand} parameter(0)\n  ids = {indices} parameter(1)\n  \
-             ROOT r = {result} gather(x, ids), collapsed_slice_dims={{{axis}}}, \
-             start_index_map={{{axis}}}, index_vector_dim=1, {attributes}\n}}\n"
-        );
-        let module = Module::parse(&text).expect("a module").with_default_layouts();
-        let program = Program::lower(&module).expect("a program");
-        for step in program.steps() {
-            copies.push((format!("{operand} gather {indices} to {result}"), step.nest().clone()));
+    for gather in GATHERS {
+        let [operand, indices, result, _] = gather;
+        for nest in nests_of_gather(gather) {
+            copies.push((format!("{operand} gather {indices} to {result}"), nest));
         }
     }
     copies
+}
+
+/// Returns the nests of a gather that is written as in [`GATHERS`].
+fn nests_of_gather([operand, indices, result, attributes]: &[&str; 4]) -> Vec<CopyNest> {
+    let axis = usize::from(attributes.contains("{0}, "));
+    let text = format!(
+        "HloModule m\n\nENTRY e {{\n  x = {operand} parameter(0)\n  ids = {indices} parameter(1)\n  \
+         ROOT r = {result} gather(x, ids), collapsed_slice_dims={{{axis}}}, \
+         start_index_map={{{axis}}}, index_vector_dim=1, {attributes}\n}}\n"
+    );
+    let module = Module::parse(&text).expect("a module").with_default_layouts();
+    let program = Program::lower(&module).expect("a program");
+    program.steps().iter().map(|step| step.nest().clone()).collect()
+}
+
+/// Gathers of 30 rows or columns out of 50, between tiles that do not divide each other, so that
+/// both lookups and quotients vary in a box.
+const TILED_GATHERS: &[[&str; 4]] = &[
+    [
+        "u8[50,64]{1,0:T(6,10)}",
+        "s32[30,1]",
+        "u8[30,64]{1,0:T(4,8)}",
+        "offset_dims={1}, slice_sizes={1,64}",
+    ],
+    [
+        "u16[64,50]{1,0:T(8,12)}",
+        "s32[30,1]",
+        "u16[64,30]{1,0:T(6,10)}",
+        "offset_dims={0}, slice_sizes={64,1}",
+    ],
+    ["u8[50,64]{0,1:T(6,10)}", "s32[30,1]", "u8[30,64]", "offset_dims={1}, slice_sizes={1,64}"],
+    ["u8[64,50]", "s32[30,1]", "u8[64,30]{1,0:T(3,5)}", "offset_dims={0}, slice_sizes={64,1}"],
+];
+
+/// Gathers that are filled box by box, instead of by their own movers, have the bytes of the
+/// reference copy.
+#[test]
+fn gathers_are_divided_into_boxes() {
+    for gather in TILED_GATHERS {
+        for nest in nests_of_gather(gather) {
+            let images: Vec<Vec<u8>> = nest
+                .sources()
+                .iter()
+                .map(|of| match of.bytes() {
+                    120 => (0..30).flat_map(|n: i32| (n * 7 % 60 - 4).to_le_bytes()).collect(),
+                    bytes => (0..bytes as usize).map(|n| (n * 167 + (n >> 7)) as u8).collect(),
+                })
+                .collect();
+            let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+            let mut expected = vec![0; nest.dst_bytes() as usize];
+            plain::fill(&nest, &images, &mut expected);
+            let mut out = vec![0xa5; expected.len()];
+            fill(&MACHINES[3], &nest, &images, &mut out);
+            assert!(out == expected, "{gather:?}");
+        }
+    }
 }

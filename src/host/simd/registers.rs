@@ -695,7 +695,15 @@ mod tests {
         let runs = [(0, &bytes[..]), (length.cast_signed() + 5, second)];
         let of = Registers::new(simd, runs, usize::MAX).expect("registers");
         let pitch = 2 * length + 70;
-        for (start, src) in [(0_isize, 7_isize), (4000, -9), (37, 0), (60, -9), (4999 - 700, 64)] {
+        // From the last start, the last byte of the sources is read, and loads reach past it.
+        let furthest = bytes.iter().map(|byte| match byte {
+            PatternByte::Read { at, .. } => *at,
+            PatternByte::Fill(_) => 0,
+        });
+        let last = 4999 - furthest.max().expect("a byte");
+        for (start, src) in
+            [(0_isize, 7_isize), (4000, -9), (37, 0), (60, -9), (4999 - 700, 64), (last, 0)]
+        {
             let times = 12_usize;
             let reads = |step: usize, byte: PatternByte| match byte {
                 PatternByte::Read { source, at } => {

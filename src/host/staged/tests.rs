@@ -138,3 +138,17 @@ fn packed_units_through_a_buffer_are_those_of_the_source() {
     }
     assert!(several > 500, "{several} cases with several tiles");
 }
+
+/// If runs were short, more time would go to the bytes at their ends.
+#[test]
+fn packed_units_are_packed_in_runs() {
+    for (outer, inner) in [(1000_usize, 1001_usize), (96, 12 * 118)] {
+        let axes = [
+            PlanAxis { extent: outer, src: 1, dst: inner.cast_signed() },
+            PlanAxis { extent: inner, src: outer.cast_signed(), dst: 1 },
+        ];
+        let copy = StagedCopy::of_packed(&MACHINES[3], axes);
+        let (runs, length) = copy.packed.expect("a third pass");
+        assert!(length >= 16, "{} runs of {length} units", runs.len());
+    }
+}

@@ -1,4 +1,5 @@
-//! `bitcast-convert` and `bitcast` between element types of all widths, checked with lists of bits.
+//! `bitcast-convert`, `bitcast`, and `convert` between integers, for element types of all widths,
+//! checked with lists of bits.
 
 use stridec::{
     hlo::Module,
@@ -205,6 +206,63 @@ fn bitcasts_of_packed_elements_keep_the_bytes() {
         let image: Vec<u8> = (0..bytes).map(|n| u8::try_from(n * 37 % 251).unwrap()).collect();
         assert_eq!(run(&text, &[&image]), image, "{text}");
     }
+}
+
+#[test]
+fn bitcasts_of_elements_in_bytes_keep_the_bytes() {
+    for (from, to) in [
+        ("u4[4,6]{1,0}", "u4[24]{0}"),
+        ("u4[4,6]{0,1}", "u4[6,4]{1,0}"),
+        ("u2[3,8]{1,0}", "u2[2,12]{1,0}"),
+    ] {
+        let text = format!(
+            "HloModule m
+             ENTRY e {{
+               p = {from} parameter(0)
+               ROOT b = {to} bitcast(p)
+             }}"
+        );
+        let image: Vec<u8> = (0..24).map(|n| n * 7 % 4).collect();
+        assert_eq!(run(&text, &[&image]), image, "{text}");
+    }
+}
+
+/// A wider integer repeats the sign, and a narrower one keeps the low bits.
+#[test]
+fn integers_are_converted_in_bytes_and_packed() {
+    let types = ["u2", "s2", "u4", "s4", "s8", "u16"];
+    let mut refused = vec![];
+    for (from, to) in types.iter().flat_map(|from| types.map(|to| (*from, to))) {
+        let [own, other] = [from, to].map(|name| element_type(name).bits().unwrap() as usize);
+        let bits = random_bits(16 * own, other);
+        let extends = element_type(from).is_signed_integer();
+        let expected: Bits = bits
+            .chunks(own)
+            .flat_map(|of| (0..other).map(move |n| *of.get(n).unwrap_or(&(extends && of[own - 1]))))
+            .collect();
+        for [packs_source, packs_result] in [[false; 2], [true; 2], [false, true], [true, false]] {
+            let given = packed(&format!("{from}[16]"), packs_source);
+            let wanted = packed(&format!("{to}[16]"), packs_result);
+            let text = format!(
+                "HloModule m, entry_computation_layout={{({given})->{wanted}}}
+                 ENTRY e {{
+                   p = {given} parameter(0)
+                   ROOT c = {wanted} convert(p)
+                 }}"
+            );
+            let Ok(program) = Program::lower(&Module::parse(&text).unwrap()) else {
+                refused.push(format!("{given} to {wanted}"));
+                continue;
+            };
+            let results = program.run_on_host(&[&image(&bits, from, packs_source)]).unwrap();
+            // In a byte that holds a narrow integer, only the bits of the integer are compared.
+            let mask = if packs_result || other >= 8 { 0xff } else { (1 << other) - 1 };
+            let [given, expected] = [results.concat(), image(&expected, to, packs_result)]
+                .map(|bytes| bytes.into_iter().map(|byte| byte & mask).collect::<Vec<u8>>());
+            assert_eq!(given, expected, "{text}");
+        }
+    }
+    assert_eq!(refused, Vec::<String>::new());
 }
 
 #[test]

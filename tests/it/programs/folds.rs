@@ -120,9 +120,38 @@ fn constants_are_converted() {
     let instructions = "a = s32[3] constant({-7, 0, 1})
          ROOT r = pred[3] convert(a)";
     assert_eq!(result(instructions, &[]), [1, 0, 1]);
+    let instructions = "a = u8[3] constant({18, 18, 18})
+         ROOT r = u4[3] convert(a)";
+    assert_eq!(result(instructions, &[]), [2; 3]);
+    let instructions = "a = u8[3] constant({18, 15, 255})
+         ROOT r = u4[3] convert(a)";
+    assert_eq!(result(instructions, &[]), [2, 15, 15]);
+    let instructions = "a = f32[5] constant({0.25, 0, nan, -0, -3})
+         ROOT r = pred[5] convert(a)";
+    assert_eq!(result(instructions, &[]), [1, 0, 1, 0, 1]);
     let instructions = "a = f32[3] constant({-7.9, 300, nan})
          ROOT r = u8[3] convert(a)";
     assert_eq!(result(instructions, &[]), [0, 255, 0]);
+}
+
+/// A comparison `x != 0` is a conversion to `pred`; any other comparison of elements is refused.
+#[test]
+fn only_a_comparison_with_zero_is_a_conversion() {
+    let lower = |number: &str| {
+        let text = format!(
+            "HloModule m
+             ENTRY e {{
+               x = s32[4] parameter(0)
+               n = s32[] constant({number})
+               ns = s32[4] broadcast(n), dimensions={{}}
+               ROOT r = pred[4] compare(x, ns), direction=NE
+             }}"
+        );
+        Program::lower(&Module::parse(&text).unwrap())
+    };
+    let results = lower("0").unwrap().run_on_host(&[&integers([0, 7, -1, 256])]).unwrap();
+    assert_eq!(results, [[0, 1, 1, 1]]);
+    assert!(lower("1").is_err() && lower("256").is_err());
 }
 
 #[test]
@@ -144,6 +173,45 @@ fn sums_of_constants_are_by_dimension() {
         let text = format!("HloModule sums\n\n{add}\n\nENTRY main {{\n{instructions}\n}}\n");
         let program = Program::lower(&Module::parse(&text).unwrap()).unwrap();
         assert_eq!(program.run_on_host(&[]).unwrap().concat(), integers(expected));
+    }
+}
+
+/// A reduce of one element is a move only if it starts with the neutral element of its operation.
+#[test]
+fn a_reduce_of_one_element_is_a_move() {
+    for (kind, operation, neutral, other) in [
+        ("s8", "add", "0", "1"),
+        ("u8", "or", "0", "1"),
+        ("s8", "xor", "0", "1"),
+        ("u8", "and", "255", "127"),
+        ("s8", "and", "-1", "0"),
+        ("s8", "multiply", "1", "0"),
+        ("s8", "maximum", "-128", "0"),
+        ("u8", "maximum", "0", "1"),
+        ("s8", "minimum", "127", "-128"),
+        ("u8", "minimum", "255", "254"),
+    ] {
+        let lower = |start: &str| {
+            let text = format!(
+                "HloModule reduces
+
+                 combine {{
+                   a = {kind}[] parameter(0)
+                   b = {kind}[] parameter(1)
+                   ROOT c = {kind}[] {operation}(a, b)
+                 }}
+
+                 ENTRY main {{
+                   x = {kind}[4,1] parameter(0)
+                   start = {kind}[] constant({start})
+                   ROOT r = {kind}[4] reduce(x, start), dimensions={{1}}, to_apply=combine
+                 }}"
+            );
+            Program::lower(&Module::parse(&text).unwrap())
+        };
+        let moved = lower(neutral).unwrap().run_on_host(&[&[3, 128, 255, 0]]).unwrap();
+        assert_eq!(moved.concat(), [3, 128, 255, 0], "{operation} of {kind}");
+        assert!(lower(other).is_err(), "{operation} of {kind} from {other}");
     }
 }
 
@@ -205,7 +273,10 @@ fn a_large_triangle_fits_a_small_stack() {
         "x = u8[{size},{size}] parameter(0)
          i = s32[{size},{size}] iota(), iota_dimension=0
          j = s32[{size},{size}] iota(), iota_dimension=1
-         m = pred[{size},{size}] compare(i, j), direction=GE
+         two = s32[] constant(2)
+         twos = s32[{size},{size}] broadcast(two), dimensions={{}}
+         k = s32[{size},{size}] add(i, twos)
+         m = pred[{size},{size}] compare(k, j), direction=GE
          z = u8[] constant(0)
          zeros = u8[{size},{size}] broadcast(z), dimensions={{}}
          ROOT r = u8[{size},{size}] select(m, x, zeros)"
@@ -214,8 +285,29 @@ fn a_large_triangle_fits_a_small_stack() {
     let small = std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap();
     let kept = small.join().unwrap();
     for (row, bytes) in kept.chunks_exact(size).enumerate() {
-        assert!(bytes.iter().enumerate().all(|(n, &byte)| byte == u8::from(n <= row)), "{row}");
+        assert!(bytes.iter().enumerate().all(|(n, &byte)| byte == u8::from(n <= row + 2)), "{row}");
     }
+}
+
+/// Constants that depend on each other in a long chain are not folded, so that the recursion is
+/// short.
+#[test]
+fn a_long_chain_of_constants_fits_a_small_stack() {
+    let lowers = |count: usize| {
+        let sums: Vec<String> =
+            (0..count).map(|n| format!("c{} = s32[] add(c{n}, c0)", n + 1)).collect();
+        let sums = sums.join("\n");
+        let text = format!(
+            "HloModule chain\n\nENTRY main {{\nc0 = s32[] constant(1)\n{sums}\n\
+             ROOT r = s32[2] broadcast(c{count}), dimensions={{}}\n}}\n"
+        );
+        let module = Module::parse(&text).unwrap();
+        let program = Program::lower(&module).ok()?;
+        Some(program.run_on_host(&[]).unwrap().concat())
+    };
+    let run = move || [60, 20_000].map(lowers);
+    let small = std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap();
+    assert_eq!(small.join().unwrap(), [Some(integers([61, 61])), None]);
 }
 
 /// Arithmetic on constants, compared with the results of XLA's CPU backend in `fold_facts.jsonl`,
@@ -402,6 +494,9 @@ fn refusals_say_why() {
         "`r`, f32[16]: cosine is not supported; elements are only moved and converted, and only indices \
          are computed"
     );
+    // The number of elements matters only to constants.
+    let many = "x = f32[2000000] parameter(1) ROOT r = f32[2000000] cosine(x)";
+    assert!(refusal(many).ends_with("only indices are computed"));
     // A function of bytes has the way out of a table, unless it depends on other values too.
     let bytes = "b = u8[16] parameter(1) f = f32[16] convert(b)";
     let advice =

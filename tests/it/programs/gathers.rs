@@ -120,18 +120,33 @@ fn columns_out_of_range_are_filled_in_every_row() {
     assert_eq!(super::results(text, &[&words(&x), &words(&ids)]), [words(&expected)]);
 }
 
-/// The sign of an unsigned index is 0 or 1.
+/// Indices are computed in their type, and clamped afterwards.
 #[test]
-fn signs_of_unsigned_indices() {
-    let text = "HloModule m
-        ENTRY e {
-          x = u8[4] parameter(0)
-          ids = u32[4] parameter(1)
-          signs = u32[4] sign(ids)
-          vectors = u32[4,1] reshape(signs)
-          ROOT r = u8[4] gather(x, vectors), offset_dims={}, collapsed_slice_dims={0},
-            start_index_map={0}, index_vector_dim=1, slice_sizes={1}
-        }";
-    let ids: Vec<u8> = [0_u32, 1, 7, u32::MAX].into_iter().flat_map(u32::to_le_bytes).collect();
-    assert_eq!(super::results(text, &[b"abcd", &ids]), [b"abbb"]);
+fn indices_are_negated_and_signs_are_taken() {
+    let signed = [-3, -1, 0, 2];
+    let unsigned = [0, 1, 7, -1];
+    for (kind, operation, ids, expected) in [
+        ("s32", "negate", signed, b"dbaa"),
+        ("s32", "abs", signed, b"dbac"),
+        ("s32", "sign", signed, b"aaab"),
+        ("s32", "not", signed, b"caaa"),
+        ("u32", "negate", unsigned, b"addb"),
+        ("u32", "abs", unsigned, b"abdd"),
+        ("u32", "sign", unsigned, b"abbb"),
+        ("u32", "not", unsigned, b"ddda"),
+    ] {
+        let text = format!(
+            "HloModule m
+            ENTRY e {{
+              x = u8[4] parameter(0)
+              ids = {kind}[4] parameter(1)
+              computed = {kind}[4] {operation}(ids)
+              vectors = {kind}[4,1] reshape(computed)
+              ROOT r = u8[4] gather(x, vectors), offset_dims={{}}, collapsed_slice_dims={{0}},
+                start_index_map={{0}}, index_vector_dim=1, slice_sizes={{1}}
+            }}"
+        );
+        let ids: Vec<u8> = ids.into_iter().flat_map(i32::to_le_bytes).collect();
+        assert_eq!(super::results(&text, &[b"abcd", &ids]), [expected], "{operation} of {kind}");
+    }
 }

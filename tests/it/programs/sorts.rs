@@ -189,6 +189,26 @@ fn comparators_move_their_operands() {
     assert_eq!(results(text, &[]), [words(&[-1, 0, 2, 3])]);
 }
 
+/// Bits of floats, as integers, put negative floats after positive ones, the greatest first.
+#[test]
+fn a_comparator_compares_the_bits_of_floats() {
+    let text = "HloModule m
+        less {
+          a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          c = u32[] bitcast-convert(a)
+          d = u32[] bitcast-convert(b)
+          ROOT l = pred[] compare(c, d), direction=LT
+        }
+        ENTRY e {
+          keys = f32[5] constant({-2, 0.5, -1, 3, 0})
+          ROOT s = f32[5] sort(keys), dimensions={0}, to_apply=less
+        }";
+    let expected: Vec<u8> =
+        [0_f32, 0.5, 3., -1., -2.].into_iter().flat_map(f32::to_le_bytes).collect();
+    assert_eq!(results(text, &[]), [expected]);
+}
+
 /// The places of a scatter are constants along two dimensions.
 #[test]
 fn windows_are_placed_along_two_dimensions() {
@@ -208,4 +228,38 @@ fn windows_are_placed_along_two_dimensions() {
     let (base, updates) = (words(&(0..12).collect::<Vec<_>>()), words(&[-1, -2, -3, -4]));
     let expected = words(&[0, -1, 2, 3, 4, 5, 6, -3, -2, 9, 10, -4]);
     assert_eq!(results(text, &[&base, &updates]), [expected]);
+}
+
+/// If the indices of many windows are constants, so is the table, and no kernel makes it.
+#[test]
+fn the_table_of_constant_places_is_a_constant() {
+    let places: Vec<i32> = (0..20).map(|n| n * 7 % 23 - 2).collect();
+    let text = format!(
+        "HloModule m
+        replace {{
+          old = s32[] parameter(0)
+          ROOT new = s32[] parameter(1)
+        }}
+        ENTRY e {{
+          base = s32[19] parameter(0)
+          updates = s32[20] parameter(1)
+          places = s32[20] constant({{{}}})
+          ROOT r = s32[19] scatter(base, places, updates), update_window_dims={{}},
+            inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, index_vector_dim=1,
+            to_apply=replace
+        }}",
+        places.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")
+    );
+    let program = Program::lower(&Module::parse(&text).unwrap()).unwrap();
+    assert_eq!((program.steps().len(), program.constants().len()), (1, 1));
+    let mut expected: Vec<i32> = (0..19).collect();
+    for (number, &place) in places.iter().enumerate() {
+        let place = usize::try_from(place).ok();
+        if let Some(element) = place.and_then(|place| expected.get_mut(place)) {
+            *element = -i32::try_from(number).unwrap();
+        }
+    }
+    let [base, updates] = [(0..19).collect::<Vec<_>>(), (0..20).map(|n| -n).collect()];
+    let given = program.run_on_host(&[&words(&base), &words(&updates)]).unwrap();
+    assert_eq!(given, [words(&expected)]);
 }
