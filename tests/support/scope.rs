@@ -21,16 +21,11 @@ pub fn cases(by_default: u64) -> u64 {
     given_cases().unwrap_or(by_default)
 }
 
-/// Returns true if `STRIDEC_LONG` is set, as in CI. Tests that repeat random cases for a minute then
-/// take that minute, and otherwise a quarter of it.
-pub fn is_long() -> bool {
-    std::env::var("STRIDEC_LONG").is_ok_and(|value| !value.is_empty())
-}
-
-/// Returns the time of a test that repeats random cases: `time`, or a quarter of it if
+/// Returns the time of a test that repeats random cases: `in_ci`, or a quarter of it if
 /// `STRIDEC_LONG` is not set.
-pub fn time(time: Duration) -> Duration {
-    if is_long() { time } else { time / 4 }
+pub fn time(in_ci: Duration) -> Duration {
+    let is_long = std::env::var("STRIDEC_LONG").is_ok_and(|value| !value.is_empty());
+    if is_long { in_ci } else { in_ci / 4 }
 }
 
 /// Returns `STRIDEC_CASES`, or `None` if it is not set or empty.

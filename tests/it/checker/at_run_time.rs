@@ -1,5 +1,5 @@
-//! Kernels with extents at run time. For all values of the extents, a kernel writes each word of the
-//! items exactly once and no other word, and the items are equal to the oracle's result.
+//! Kernels with extents at run time. For all values of the extents, each word of the items is
+//! written exactly once and no other word is, and the result is equal to that of the oracle.
 
 use naga::front::wgsl;
 use rayon::prelude::*;
