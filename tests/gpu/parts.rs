@@ -240,9 +240,10 @@ fn programs_that_do_not_run_in_parts_are_refused() {
         u = f32[64,8] parameter(2)
         ROOT r = f32[200,8] scatter(x, i, u), to_apply=f, update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1
       }";
-    for (text, buffer, limit) in
-        [(gather, Some(BufferId::Parameter(1)), 1024), (scatter, None, 1024)]
-    {
+    for (text, buffer, limit) in [
+        (gather, Some(BufferId::Parameter(1)), 1024),
+        (scatter, Some(BufferId::Parameter(2)), 1024),
+    ] {
         let program = Program::lower(&Module::parse(text).unwrap()).unwrap();
         let images: Vec<Vec<u8>> = program
             .parameters()
