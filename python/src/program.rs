@@ -149,7 +149,7 @@ fn past_limits(error: Error) -> PyErr {
 }
 
 /// The end of a message about a function that XLA compiled to instructions that are not supported.
-const COMPILED_ADVICE: &str = "; XLA rewrites a function when it compiles it, so use what `lower()` returns, without `compile()`";
+const COMPILED_ADVICE: &str = "; XLA rewrote the function when it compiled it, so try what `lower()` returns, without `compile()`";
 
 /// The arguments that a program accepts.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -195,7 +195,9 @@ impl Gpu {
                     staged.slice(at..at + bytes.len()).copy_from_slice(bytes);
                     end = at + bytes.len();
                 };
-                rows.iter().for_each(|rows| pack(rows, sources[rows.source], &mut put));
+                for rows in rows {
+                    pack(rows, sources[rows.source], &mut put);
+                }
                 put(usize::try_from(size).unwrap_or(usize::MAX), &[]);
             })?;
         }

@@ -99,7 +99,7 @@ impl Bounds {
     /// offset in the source is at most the last one that is read.
     pub(super) fn of_reading<'a>(
         nest: &CopyNest,
-        when: impl Iterator<Item = &'a Guard> + Clone,
+        when: &(impl Iterator<Item = &'a Guard> + Clone),
         source: usize,
         at: &Affine,
     ) -> Option<Self> {
@@ -375,7 +375,7 @@ mod tests {
             let window = Window::identity(source.sizes());
             let nest = build(&source, &destination, &window).unwrap();
             let when = nest.reading_guards().iter();
-            let bounds = Bounds::of_reading(&nest, when, 0, nest.src()).unwrap();
+            let bounds = Bounds::of_reading(&nest, &when, 0, nest.src()).unwrap();
             let given = (&bounds.axes[..], &bounds.quotients[..]);
             assert_eq!(given, (&axes[..], quotients), "{nest}");
         }

@@ -16,7 +16,7 @@ pub fn know_lookups(mut nest: CopyNest, images: &[&[u8]]) -> CopyNest {
     for number in 0..nest.lookups.len() {
         let lookup = &nest.lookups[number];
         if lookup.is_constant() {
-            let value = lookup.value(images, |form| form.offset());
+            let value = lookup.value(images, Affine::offset);
             let value = Affine::constant(signed(value));
             nest.map(|form| {
                 form.substitute(Value::Lookup(number), &value);

@@ -221,7 +221,7 @@ impl ReadPlace {
 fn case_reads(nest: &CopyNest) -> Vec<Read> {
     let read = |(number, case): (usize, &Case)| {
         let CaseValue::Read { source, ref at } = case.take else { return None };
-        let bounds = Bounds::of_reading(nest, case.when.iter(), source, at)?;
+        let bounds = Bounds::of_reading(nest, &case.when.iter(), source, at)?;
         Some(Read { place: ReadPlace::Case(number), source, bounds })
     };
     nest.cases.iter().enumerate().filter_map(read).collect()
@@ -248,7 +248,7 @@ fn loads(nest: &CopyNest) -> Vec<(u32, Read)> {
             let LookupExpr::Load { source, ref at } = loaded.of else { continue };
             let cases = nest.cases.iter().zip(&depends).filter(|(_, uses)| uses.lookups[lookup]);
             let bounds = cases.filter_map(|(case, _)| {
-                Bounds::of_reading(nest, case.when.iter().filter(plain), source, at)
+                Bounds::of_reading(nest, &case.when.iter().filter(plain), source, at)
             });
             let bounds = bounds.reduce(Bounds::hull).unwrap_or_else(|| Bounds::of_walk(nest));
             let place = ReadPlace::Load { lookup, number };
@@ -296,7 +296,7 @@ impl Packer<'_> {
         for number in 0..self.nest.cases.len() {
             let case = &self.nest.cases[number];
             let CaseValue::Read { source, at } = &case.take else { continue };
-            if Bounds::of_reading(self.nest, case.when.iter(), *source, at).is_none() {
+            if Bounds::of_reading(self.nest, &case.when.iter(), *source, at).is_none() {
                 self.nest.cases[number].take = CaseValue::Read { source: 0, at: Affine::default() };
             }
         }
