@@ -11,7 +11,11 @@ use super::encode::Job;
 use super::rows::{change_bits, pack, read_bits, write_bits};
 use super::transfer::Download;
 use super::{Gpu, GpuError};
-use crate::nest::{CopyNest, Gaps, Operand, Part, SplitError, know_lookups, split::split};
+use crate::nest::{
+    CopyNest, Gaps, Operand, Part,
+    known::know_lookups,
+    split::{SplitError, split},
+};
 use crate::schedule::{ScheduleError, Target, schedule};
 use crate::wgsl::{self, Kernel};
 

@@ -32,7 +32,7 @@ const MIN_SHARE: u64 = 256;
 /// the part is returned together with the result. If `accept` rejects a part of one position, the
 /// iterator returns its error and ends. It also ends if lookups may select any element of a source
 /// that is larger than `max_bytes`. Lookups whose values are known are better replaced first, by
-/// [`know_lookups`](super::know_lookups).
+/// [`know_lookups`](super::known::know_lookups).
 ///
 /// In a part, outer axes have one step, one axis covers a range of steps, and inner axes are
 /// complete. In a transpose, every such range reads a few bytes of each row of the source. Only the
