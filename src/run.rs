@@ -94,9 +94,9 @@ impl Operation {
     ///
     /// # Errors
     ///
-    /// Returns an error if a buffer does not have the length of its tensor. With `Device::Gpu`, also
-    /// returns an error if no adapter can be opened or the operation exceeds its limits. If a GPU
-    /// fails during the run, the contents of the destination are unspecified.
+    /// Returns an error if a buffer does not have the length of its tensor. With `Device::Gpu`,
+    /// also returns an error if no adapter can be opened or the operation exceeds its limits. If a
+    /// GPU fails during the run, the contents of the destination are unspecified.
     pub fn run(
         &self,
         device: Device,

@@ -237,8 +237,8 @@ pub(super) fn in_place(
     }
 }
 
-/// Checks that slices of host memory have exactly the sizes of the sources and of the destination of
-/// a nest.
+/// Checks that slices of host memory have exactly the sizes of the sources and of the destination
+/// of a nest.
 pub(super) fn images(
     nest: &CopyNest,
     sources: &[&[u8]],

@@ -23,8 +23,8 @@ impl Gpu {
     /// lowered, this method first compiles its steps for this device. The buffers between kernels
     /// stay on the device, and so do the copies of parameters that results take over.
     ///
-    /// A program that was only lowered, and that exceeds a limit or the memory of the device, is run
-    /// by [`run_program_in_parts`](Self::run_program_in_parts).
+    /// A program that was only lowered, and that exceeds a limit or the memory of the device, is
+    /// run by [`run_program_in_parts`](Self::run_program_in_parts).
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if a parameter is missing or has the wrong size, and the
@@ -73,8 +73,8 @@ impl Gpu {
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if a parameter is missing or has the wrong size, and the
-    /// errors of [`run`](Self::run). Returns [`GpuError::Program`] if a step cannot run in parts: if
-    /// a gather or a table may read any element of a buffer that the target cannot bind, or if
+    /// errors of [`run`](Self::run). Returns [`GpuError::Program`] if a step cannot run in parts:
+    /// if a gather or a table may read any element of a buffer that the target cannot bind, or if
     /// elements are scattered into such a buffer.
     pub fn run_program_in_parts(
         &self,

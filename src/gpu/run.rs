@@ -130,8 +130,8 @@ impl Gpu {
         self.run_nest_of(nest, &target, &[source], destination, progress)
     }
 
-    /// Runs a copy with any number of sources, with kernels for `target`. In all other respects, this
-    /// is [`run_nest`](Self::run_nest).
+    /// Runs a copy with any number of sources, with kernels for `target`. In all other respects,
+    /// this is [`run_nest`](Self::run_nest).
     pub(crate) fn run_nest_of(
         &self,
         nest: &CopyNest,

@@ -92,8 +92,8 @@ impl Bounds {
         bounds
     }
 
-    /// Returns the bounds over the positions at which the guards `when` hold and `source` is read at
-    /// the offset `at`, or `None` if there are none.
+    /// Returns the bounds over the positions at which the guards `when` hold and `source` is read
+    /// at the offset `at`, or `None` if there are none.
     ///
     /// These bounds are narrower than the bounds of the loops, because the guards hold and the
     /// offset in the source is at most the last one that is read.

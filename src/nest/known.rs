@@ -2,8 +2,8 @@
 
 use super::{Affine, CopyNest, Value, numbers::signed};
 
-/// Replaces every lookup that is the same at all positions, such as the start of a dynamic slice, by
-/// its value. `images` has the bytes of each source of the nest. The value of every position is
+/// Replaces every lookup that is the same at all positions, such as the start of a dynamic slice,
+/// by its value. `images` has the bytes of each source of the nest. The value of every position is
 /// unchanged for these bytes.
 ///
 /// A copy that runs in parts then reads only a part of the source, as if the start were constant.

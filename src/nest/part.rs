@@ -440,8 +440,8 @@ struct Moving {
 }
 
 impl Moving {
-    /// Returns the minimum of the term, which is its weight times the value of its axis, quotient or
-    /// lookup.
+    /// Returns the minimum of the term, which is its weight times the value of its axis, quotient
+    /// or lookup.
     fn lowest(&self) -> i64 {
         (self.weight * self.low).min(self.weight * (self.low + signed(self.count) - 1))
     }

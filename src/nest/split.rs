@@ -25,8 +25,8 @@ const MIN_BYTES: u64 = 64;
 const MIN_SHARE: u64 = 256;
 
 /// Cuts a copy into parts that write at most `max_bytes` bytes each, and read at most as many from
-/// each of their buffers, for devices that cannot hold the whole copy. A limit below 64 bytes counts
-/// as 64. The parts cover the whole destination in order and without overlap.
+/// each of their buffers, for devices that cannot hold the whole copy. A limit below 64 bytes
+/// counts as 64. The parts cover the whole destination in order and without overlap.
 ///
 /// `accept` is called with each part. If it returns an error, the part is cut further; otherwise,
 /// the part is returned together with the result. If `accept` rejects a part of one position, the

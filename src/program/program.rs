@@ -281,9 +281,9 @@ impl Program {
 
     /// Returns the estimated memory traffic and time of the program on `target`: the sum over its
     /// steps. Nothing is compiled. A step is zero if it copies all bytes of a buffer to the same
-    /// places of another one, as for a result that is a bitcast of a parameter: a compiler passes on
-    /// the buffer instead of running the kernel. So is a result that takes over a parameter without
-    /// a change.
+    /// places of another one, as for a result that is a bitcast of a parameter: a compiler passes
+    /// on the buffer instead of running the kernel. So is a result that takes over a parameter
+    /// without a change.
     ///
     /// # Errors
     ///

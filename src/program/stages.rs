@@ -54,8 +54,8 @@ impl Program {
         format!("{}, {}", self.named(value), self.shape_of(value))
     }
 
-    /// Returns the kind and the number of a buffer, and its name if it is a result that has one. The
-    /// name is quoted, because it may contain any characters.
+    /// Returns the kind and the number of a buffer, and its name if it is a result that has one.
+    /// The name is quoted, because it may contain any characters.
     fn named(&self, value: BufferId) -> String {
         let name = match value {
             BufferId::Result(number) => {

@@ -139,8 +139,8 @@ fn what_no_part_fits_is_refused() {
     gpu.run_in_parts(empty.nest(), &Target::webgpu(), &[], &mut [], |_| panic!("no part")).unwrap();
 }
 
-/// Runs recorded programs step by step, in parts of a dozen or fewer for each step. A program may be
-/// refused if its lookups select elements of a buffer that is too large, or if it scatters.
+/// Runs recorded programs step by step, in parts of a dozen or fewer for each step. A program may
+/// be refused if its lookups select elements of a buffer that is too large, or if it scatters.
 #[test]
 fn programs_in_parts() {
     let Some(gpu) = gpu("programs in parts") else { return };

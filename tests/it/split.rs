@@ -278,8 +278,8 @@ struct Steps {
 }
 
 impl Steps {
-    /// Runs a program step by step, and each step in parts of `bytes` bytes. Compares the contents of
-    /// every buffer with those that the whole step writes.
+    /// Runs a program step by step, and each step in parts of `bytes` bytes. Compares the contents
+    /// of every buffer with those that the whole step writes.
     fn add(&mut self, program: &Program, images: &[&[u8]], bytes: u64, random: &mut Random) {
         let mut buffers: BTreeMap<BufferId, Vec<u8>> = BTreeMap::new();
         let parameters = images.iter().enumerate();
