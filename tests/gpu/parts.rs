@@ -10,7 +10,7 @@ use stridec::{
     host,
     internals::Inspect,
     nest::{self, CopyNest, Operand},
-    program::{BufferId, Program, ProgramError},
+    program::{ArrayBuffer, BufferId, Program, ProgramError},
     schedule::ScheduleError,
 };
 
@@ -152,7 +152,7 @@ fn programs_in_parts() {
         let Ok(program) = case.lower() else { continue };
         let images = case.inputs();
         let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
-        let largest = program.results().iter().map(|of| of.bytes()).max().unwrap_or(0);
+        let largest = program.results().iter().map(ArrayBuffer::bytes).max().unwrap_or(0);
         let bytes = random.pick(&[64, 128, 256, 1024]).max(largest / 6).next_multiple_of(16);
         match gpu.run_program_in_parts(&program, &small(Target::webgpu(), bytes), &images) {
             Ok((results, count)) => {

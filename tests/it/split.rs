@@ -7,7 +7,7 @@ use stridec::{
     Operation as Relayout, Tensor, host,
     internals::{Inspect, LastRead, Part, Rows, SplitError, know_lookups, slabs, split},
     nest::{self, CopyNest},
-    program::{BufferId, Program},
+    program::{ArrayBuffer, BufferId, Program},
     schedule::{Target, schedule},
     shape::Shape,
     stride::StrideDescriptor,
@@ -27,7 +27,9 @@ fn pack(part: &Part, images: &[&[u8]], random: &mut Random) -> Vec<Vec<u8>> {
     assert_eq!(part.sources.len(), part.nest.sources().len());
     let buffer = |(rows, source): (&Vec<Rows>, &nest::Source)| {
         let mut packed = random.bytes(source.bytes());
-        rows.iter().for_each(|rows| pack_rows(rows, images[rows.source], &mut packed));
+        for rows in rows {
+            pack_rows(rows, images[rows.source], &mut packed);
+        }
         packed
     };
     part.sources.iter().zip(part.nest.sources()).map(buffer).collect()
@@ -372,7 +374,7 @@ fn parts_of_programs_are_the_programs() {
             continue;
         }
         let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
-        let largest = program.results().iter().map(|of| of.bytes()).max().unwrap_or(0);
+        let largest = program.results().iter().map(ArrayBuffer::bytes).max().unwrap_or(0);
         let bytes = random.pick(&[64, 128, 256, 1024]).max(largest / 12).next_multiple_of(16);
         steps.add(&program, &images, bytes, &mut random);
         if let Ok(program) = Program::lower_in_place(&module)
@@ -401,7 +403,7 @@ fn parts_of_random_programs_are_the_programs() {
         let images = generate::images(&mut random, &module);
         let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
         let Ok(program) = Program::lower(&module) else { continue };
-        let largest = program.results().iter().map(|of| of.bytes()).max().unwrap_or(0);
+        let largest = program.results().iter().map(ArrayBuffer::bytes).max().unwrap_or(0);
         let bytes = random.pick(&[64, 128, 256, 1024]).max(largest / 12).next_multiple_of(16);
         steps.add(&program, &images, bytes, &mut random);
     }
