@@ -40,9 +40,10 @@ pub mod hlo_proto {
 pub use crate::nest::{
     copy_nest::{LastRead, Quotient},
     inspect::{Inspect, unproved_nest},
+    known::know_lookups,
     lookup::Lookup,
     part::{Part, Rows},
-    split::{Split, slabs, split},
+    split::{Split, SplitError, slabs, split},
 };
 
 // `tests/hostile/limits.rs` reads shapes that are just too large.

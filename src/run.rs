@@ -100,9 +100,9 @@ impl Operation {
     ///
     /// # Errors
     ///
-    /// Returns an error if a buffer does not have the length of its tensor. With `Device::Gpu`, also
-    /// returns an error if no adapter can be opened or the operation exceeds its limits. If a GPU
-    /// fails during the run, the contents of the destination are unspecified.
+    /// Returns an error if a buffer does not have the length of its tensor. With `Device::Gpu`,
+    /// also returns an error if no adapter can be opened or the operation exceeds its limits. If a
+    /// GPU fails during the run, the contents of the destination are unspecified.
     pub fn run(
         &self,
         device: Device,
@@ -139,8 +139,7 @@ impl Operation {
     }
 
     /// Runs the operation on a GPU that is open, and returns the number of kernels that it took.
-    /// Otherwise it is like [`run`](Self::run) with [`Device::Gpu`]. An operation with a table is
-    /// not run in parts.
+    /// Otherwise it is like [`run`](Self::run) with [`Device::Gpu`].
     ///
     /// # Errors
     ///
@@ -152,15 +151,10 @@ impl Operation {
         gpu: &Gpu,
         source: &[u8],
         destination: &mut [u8],
-        mut progress: impl FnMut(u64),
+        progress: impl FnMut(u64),
     ) -> Result<usize, GpuError> {
-        let nest = self.nest();
-        if self.table().is_none() {
-            return gpu.run_nest(nest, source, destination, progress);
-        }
-        gpu.run_nest_whole(nest, &self.sources(source), destination)?;
-        progress(nest.dst_bytes());
-        Ok(1)
+        let target = gpu.limits().target(gpu.name());
+        gpu.run_nest_of(self.nest(), &target, &self.sources(source), destination, progress)
     }
 }
 
@@ -239,6 +233,7 @@ impl Program {
     /// Runs the program on a device that `device` allows. Takes the bytes of each parameter, and
     /// returns the bytes of each result.
     ///
+    /// A GPU runs a program whose buffers it cannot bind in parts; see `Gpu::run_program`.
     /// With [`Device::Auto`], the host takes over if no GPU can be opened or if the program exceeds
     /// the limits or the memory of the GPU. The host and a GPU write equal bytes. Each call opens a
     /// device. To run many programs, open a `Gpu` once and use its methods.
@@ -279,8 +274,8 @@ fn program_on_gpu(
     program: &Program,
     parameters: &[&[u8]],
 ) -> Result<(Vec<Vec<u8>>, Ran), GpuError> {
-    let results = gpu.run_program(program, parameters)?;
-    Ok((results, Ran::on(gpu, 1)))
+    let (results, parts) = gpu.run_program_counted(program, parameters)?;
+    Ok((results, Ran::on(gpu, parts)))
 }
 
 /// Runs a copy on the host. If the destination has more than `slab_bytes`, it is written in slabs,

@@ -137,7 +137,7 @@ pub(super) fn too_large(error: Error) -> Failure {
             (refused, "`stridec run` cuts such a copy into parts, each with a kernel that fits")
         }
         Error::Program(ProgramError::Kernel { error, .. }) => {
-            (&**error, "`stridec run` runs such a program on the host")
+            (&**error, "`stridec run` cuts the steps of such a program into parts")
         }
         _ => return error.into(),
     };

@@ -9,7 +9,7 @@ use pyo3::{
     types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyModule, PyTuple, PyType},
 };
 use stridec::{
-    Error, Target,
+    Error, ErrorKind, Target,
     explain::ProgramPicture,
     hlo::Module,
     notation::NumpyArray,
@@ -75,7 +75,8 @@ impl Program {
         if let Some(compiled) = self.compiled.get() {
             return Ok(compiled);
         }
-        let compiled = py.detach(|| self.lowered.clone().compiled(&self.target)).map_err(raised)?;
+        let named = self.lowered.clone().with_result_names(&self.result_names(py));
+        let compiled = py.detach(|| named.compiled(&self.target)).map_err(raised)?;
         Ok(self.compiled.get_or_init(|| compiled))
     }
 
@@ -143,9 +144,12 @@ fn past_limits(error: Error) -> PyErr {
     if !matches!(&error, Error::Gpu(gpu) if gpu.is_beyond_limits()) {
         return raised(error);
     }
-    let advice = "; a kernel of a program reads all its elements at once, so it cannot run in parts as a single `relayout` does; device=\"host\" runs the program in any size, and device=\"auto\" does where the GPU cannot";
+    let advice = "; a program that is too large runs in parts, except for indices into a buffer that is too large, and for scatters; device=\"host\" runs every program, and device=\"auto\" does where the GPU cannot";
     with_advice(raised(error), advice)
 }
+
+/// The end of a message about a function that XLA compiled to instructions that are not supported.
+const COMPILED_ADVICE: &str = "; XLA rewrote the function when it compiled it, so try what `lower()` returns, without `compile()`";
 
 /// The arguments that a program accepts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -306,6 +310,7 @@ impl Program {
             )));
         }
         let device = Device::given(device)?;
+        let is_compiled = module.hasattr(intern!(py, "runtime_executable"))?;
         let given = Given::of(module, "module", "")?;
         let module = given.module(py)?;
         let module = match layouts.map(|layouts| (text(layouts), layouts)) {
@@ -316,7 +321,11 @@ impl Program {
                 return Err(invalid("layouts", "\"module\" or \"default\"", shown(given)));
             }
         };
-        let lowered = py.detach(|| Lowered::lower(&module)).map_err(|error| at("module", error))?;
+        let lowered = py.detach(|| Lowered::lower(&module)).map_err(|error| {
+            let is_unsupported = error.kind() == ErrorKind::Unsupported;
+            let advice = if is_compiled && is_unsupported { COMPILED_ADVICE } else { "" };
+            with_advice(at("module", error), advice)
+        })?;
         let target = target::of(target, "target")?;
         Ok(Self { module, lowered, target, compiled: OnceLock::new(), call: given.call, device })
     }

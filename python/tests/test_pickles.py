@@ -1,5 +1,6 @@
 """Pickles of operations, kernels and programs."""
 
+import html
 import pickle
 
 import jax
@@ -72,6 +73,16 @@ def test_results_are_named_by_their_place_in_the_tree():
         program = stridec.Program(lowered)
         assert program.result_names == ["cache.0", "cache.1", "mask"] and "cache.0: f32[3,2]" in repr(program)
         assert "RESULT cache.1  " in program.draw() and "RESULT mask  " in program._repr_html_()
+        stages, first = program.stages(), program.kernels[0].wgsl.splitlines()[0]
+        for number, name in enumerate(program.result_names):
+            assert f'\n== result {number} "{name}": its nest' in stages and f': result {number} "{name}", 24 bytes' in stages
+        assert first == f'// result 0 "cache.0" of {program.name}' and f'// result 0 "cache.0" of' in html.unescape(html.unescape(program._repr_html_()))
+        assert all(kernel.wgsl in stages for kernel in program.kernels)
+    # A key may have any characters. They are escaped, so that a name stays in its comment.
+    odd = stridec.Program(jax.jit(lambda x: {"a\nfn b() {}\u2028\r": x.T, "1": x}).lower(jnp.zeros((2, 3))))
+    assert all(line.startswith("//") for line in odd.kernels[1].wgsl.splitlines() if "fn b" in line)
+    assert r'result 1 "a\nfn b() {}\u{2028}\r"' in odd.stages() and odd(numpy.zeros((2, 3), numpy.float32))
     single = stridec.Program(jax.jit(lambda x: x.T).lower(jnp.zeros((2, 3))))
+    assert "\nresult 0, f32[3,2]\n" in single.stages() and '"0"' not in single.stages()
     assert single.result_names == ["0"] and "0:" not in repr(single).split("->")[1].replace("{1,0", "").replace("{0,1", "")
     assert stridec.Program("ENTRY e { x = s32[2] parameter(0) ROOT y = (s32[2], s32[2]) tuple(x, x) }").result_names == ["0", "1"]

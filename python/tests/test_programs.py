@@ -123,6 +123,25 @@ def test_a_compiled_function_runs_too():
             assert same(a, numpy.asarray(b))
 
 
+def test_the_conversions_that_xla_adds_when_it_compiles_are_undone():
+    """On a CPU, XLA computes bfloat16 in f32. What it compiled is taken too; the rest is refused with a way out."""
+    x, y = jnp.asarray(filled((6, 4), "bfloat16")), jnp.asarray(filled((6, 4), "bfloat16")[::-1])
+    converted = 0
+    for function in FUNCTIONS:
+        compiled = jax.jit(function).lower(x, y).compile()
+        converted += " convert(" in compiled.as_text()
+        given, expected = stridec.Program(compiled)(x, y), function(x, y)
+        for a, b in zip(jax.tree.leaves(given), jax.tree.leaves(expected), strict=True):
+            assert same(numpy.asarray(a), numpy.asarray(b))
+    assert converted > 10
+    computed = jax.jit(lambda x: jnp.where(x > 0, x, 0)).lower(x)
+    with pytest.raises(stridec.Unsupported, match=r"compare is not supported.*; XLA rewrote .* what `lower\(\)` returns, without `compile\(\)`$"):
+        stridec.Program(computed.compile())
+    with pytest.raises(stridec.Unsupported) as raised:
+        stridec.Program(computed)
+    assert "lower()" not in str(raised.value)
+
+
 def test_reports_of_lowered_functions_have_the_layouts_that_jax_declares():
     lowered = jax.jit(lambda x: x.T).lower(jnp.zeros((1024, 3)))
     exported = jax.export.export(jax.jit(lambda x: x.T))(jnp.zeros((1024, 3)))

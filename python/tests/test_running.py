@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+import jax
 import numpy
 import pytest
 import stridec
@@ -163,3 +164,65 @@ def test_a_gpu_writes_the_same_bytes_where_there_is_one():
     assert same(given, expected)
     program = stridec.Program("ENTRY main { x = s16[64,96] parameter(0) ROOT y = s16[96,64] transpose(x), dimensions={1,0} }")
     assert same(numpy.ascontiguousarray(program.run(x, device="gpu")[0]), expected)
+
+
+def gpu():
+    """A target with the limits of the adapter that runs copies on `device="gpu"`."""
+    try:
+        return stridec.Target.adapter()
+    except stridec.DeviceError:
+        pytest.skip("no adapter")
+
+
+def test_programs_past_a_binding_run_in_parts():
+    limit = gpu().max_storage_buffer_binding_size
+    if limit > 1 << 29:
+        pytest.skip("the adapter binds more than the test should use")
+    rows = limit // 16384 + 1
+    x = (numpy.arange(rows * 16384, dtype=numpy.uint32) * 2654435761 >> 24).astype(numpy.uint8).reshape(rows, 16384)
+    start = "x = u8[ROWS,16384] parameter(0) i = s32[] parameter(1) z = s32[] constant(0) "
+    turned = "x = u8[ROWS,16384] parameter(0) y = u8[16384,5] parameter(1) t = u8[16384,ROWS] transpose(x), dimensions={1,0} "
+    for text, arguments, expected in [
+        (turned + f"ROOT r = u8[16384,{rows + 5}] concatenate(t, y), dimensions={{1}}", (x, x[:5].reshape(16384, 5)), lambda x, y: numpy.concatenate([x.T, y], 1)),
+        (start + "ROOT r = u8[4,16384] dynamic-slice(x, i, z), dynamic_slice_sizes={4,16384}", (x, rows - 9), lambda x, i: x[i : i + 4]),
+    ]:
+        program = stridec.Program(f"ENTRY e {{ {text} }}".replace("ROWS", str(rows)))
+        with pytest.raises(stridec.Unsupported, match="expected an image of at most"):
+            stridec.Program(f"ENTRY e {{ {text} }}".replace("ROWS", str(rows)), target=stridec.Target.adapter()).kernels
+        assert same(program.run(*arguments, device="gpu")[0], numpy.ascontiguousarray(expected(*arguments)))
+
+
+def test_indices_into_a_buffer_past_a_binding_are_refused_with_a_way_out():
+    limit = gpu().max_storage_buffer_binding_size
+    if limit > 1 << 29:
+        pytest.skip("the adapter binds more than the test should use")
+    rows = limit // 16 + 1
+    program = stridec.Program(f"""ENTRY e {{
+      x = u8[{rows},16] parameter(0)
+      i = s32[3,1] parameter(1)
+      ROOT r = u8[3,16] gather(x, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, index_vector_dim=1, slice_sizes={{1,16}}
+    }}""")
+    x = numpy.arange(rows * 16, dtype=numpy.uint32).astype(numpy.uint8).reshape(rows, 16)
+    x[:, 0] = numpy.arange(rows) % 251
+    indices = numpy.array([[rows - 1], [0], [7]], numpy.int32)
+    with pytest.raises(stridec.Unsupported, match=r"result 0.*got \d+ for parameter 0; .*device=.host."):
+        program.run(x, indices, device="gpu")
+    assert same(program.run(x, indices)[0], x[indices[:, 0]])
+
+
+def test_trees_of_arguments_run_on_a_gpu():
+    gpu()
+    x = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
+    lowered = jax.jit(lambda a, tree, *, k: {"a": a.T, "both": (tree["b"][::-1], k.T)}).lower(x, {"b": x + 6}, k=x + 12)
+    arguments, named = (x, {"b": x + 6}), {"k": x + 12}
+    program, on_gpu = stridec.Program(lowered), stridec.Program(lowered, device="gpu")
+    expected = program(*arguments, **named)
+    assert expected["both"][0].tolist() == (x + 6)[::-1].tolist()
+    given = on_gpu(*arguments, **named)
+    flat = program.run(x, x + 6, x + 12, device="gpu")
+    for result in [jax.tree.leaves(given), flat]:
+        assert len(result) == 3 and all(map(same, result, jax.tree.leaves(expected)))
+    assert jax.tree.structure(given) == jax.tree.structure(expected)
+    # Results come from the device that is asked for: one that does not exist is an error.
+    with pytest.raises(stridec.DeviceError, match="no such adapter"):
+        stridec.Program(lowered, device="gpu:no such adapter")(*arguments, **named)

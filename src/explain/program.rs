@@ -34,7 +34,7 @@ pub struct ProgramPicture<'a> {
     pub(super) ways: &'a Ways<'a>,
     pub(super) results: Vec<usize>,
     /// The names of all results in titles. A result without an entry is named by its number.
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
     element: Option<Vec<u64>>,
 }
 

@@ -52,7 +52,7 @@ impl ProgramPicture<'_> {
     ///
     /// Returns an error if the limits of the target are too low.
     pub fn content(&self, target: &Target) -> Result<Content, ProgramError> {
-        let program = self.ways.program().clone().compiled(target)?;
+        let program = self.named_program().compiled(target)?;
         let steps = self.steps(&program);
         let mut text = WayTexts::default();
         let mut results = vec![];
@@ -103,12 +103,17 @@ impl ProgramPicture<'_> {
     ///
     /// Returns an error if the limits of the target are too low.
     pub fn below(&self, target: &Target) -> Result<String, ProgramError> {
-        let program = self.ways.program().clone().compiled(target)?;
+        let program = self.named_program().compiled(target)?;
         let below = html! {
             @for step in self.steps(&program) { (shown(&program, &program.kernels()[step], step)) }
             details { summary { "Every stage as text" } pre tabindex="0" { (program.stages(target)?) } }
         };
         Ok(below.into_string())
+    }
+
+    /// Returns the program with the names of the results.
+    fn named_program(&self) -> Program {
+        self.ways.program().clone().with_result_names(&self.names)
     }
 
     /// Returns the indices of the steps that compute the results, in the order in which they run.

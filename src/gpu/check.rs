@@ -6,7 +6,11 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::{AdapterLimits, GpuError};
-use crate::{nest::Operand, program::BufferId, wgsl::Kernel};
+use crate::{
+    nest::{CopyNest, Operand},
+    program::BufferId,
+    wgsl::Kernel,
+};
 
 /// The sizes of a kernel's bindings, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -265,6 +269,20 @@ pub(super) fn in_place(
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that slices of host memory have exactly the sizes of the sources and of the destination
+/// of a nest.
+pub(super) fn images(
+    nest: &CopyNest,
+    sources: &[&[u8]],
+    destination: &[u8],
+) -> Result<(), GpuError> {
+    for (number, source) in nest.sources().iter().enumerate() {
+        let given = sources.get(number).map_or(0, |bytes| bytes.len());
+        image(Operand::Source(number), given, source.bytes())?;
+    }
+    image(Operand::Destination, destination.len(), nest.dst_bytes())
 }
 
 /// Checks that the size of a slice of host memory, `given`, is exactly the size of its tensor in

@@ -183,9 +183,10 @@ pub enum GpuError {
     /// The device cannot run the copy, even if it is split into the smallest possible parts.
     #[error(transparent)]
     Schedule(ScheduleError),
-    /// The buffers of the program cannot be packed for the kernels of the device.
+    /// The buffers of the program cannot be packed for the kernels of the device, or a step of the
+    /// program cannot run in parts.
     #[error(transparent)]
-    Program(ProgramError),
+    Program(#[from] ProgramError),
     /// The shader or its entry point cannot be compiled.
     #[error("entry point {entry_point:?} does not compile: {message}")]
     Shader {

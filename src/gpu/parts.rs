@@ -1,25 +1,32 @@
 //! Runs a copy that is too large for the device, in parts.
 //!
-//! For each part, the host packs the rows of the source that the part reads, the device copies
+//! For each part, the host packs the rows of the sources that the part reads, the device copies
 //! them, and the host writes the result to the destination. Three parts are in flight at a time, so
 //! that the host and the device can work at once.
 
 use std::collections::VecDeque;
-
-use smallvec::smallvec;
 
 use super::check::{self, BindingSizes};
 use super::encode::Job;
 use super::rows::{change_bits, pack, read_bits, write_bits};
 use super::transfer::Download;
 use super::{Gpu, GpuError};
-use crate::nest::{CopyNest, Gaps, Operand, Part, split::split};
-use crate::schedule::{Target, schedule};
+use crate::nest::{
+    CopyNest, Gaps, Operand, Part,
+    known::know_lookups,
+    split::{SplitError, split},
+};
+use crate::schedule::{ScheduleError, Target, schedule};
 use crate::wgsl::{self, Kernel};
 
-/// The greatest size of the source of one part, in bytes. The destination of a part has at most
-/// half of this size. Larger parts are no faster and need more memory.
+/// The greatest size of each source of one part, in bytes, unless lookups may select any element of
+/// a larger source. The destination of a part has at most half of this size. Larger parts are no
+/// faster and need more memory.
 const MAX_PART_BYTES: u64 = 16 << 20;
+
+/// The factor by which parts grow until a source of lookups fits. With a larger factor, parts need
+/// more memory than necessary; with a smaller one, each part uploads the source for fewer results.
+const GROWTH: u64 = 4;
 
 /// The number of parts in flight. The host packs or unpacks one part while the other two are on the
 /// device.
@@ -30,7 +37,8 @@ struct PartInFlight {
     download: Download,
     destination_bit: u64,
     bits: u64,
-    buffers: [wgpu::Buffer; 2],
+    /// The buffers of the sources and of the destination.
+    buffers: Vec<wgpu::Buffer>,
 }
 
 impl Gpu {
@@ -52,21 +60,70 @@ impl Gpu {
         target: &Target,
         source: &[u8],
         destination: &mut [u8],
+        progress: impl FnMut(u64),
+    ) -> Result<(), GpuError> {
+        self.run_sources_in_parts(nest, target, &[source], destination, progress)
+    }
+
+    /// Runs a copy with any number of sources in parts. In all other respects, this is
+    /// [`run_in_parts`](Self::run_in_parts).
+    ///
+    /// # Errors
+    /// Also returns [`GpuError::Schedule`] if lookups may select any element of a source that the
+    /// target cannot bind, or if the copy is an update in place.
+    pub(super) fn run_sources_in_parts(
+        &self,
+        nest: &CopyNest,
+        target: &Target,
+        sources: &[&[u8]],
+        destination: &mut [u8],
         mut progress: impl FnMut(u64),
     ) -> Result<(), GpuError> {
-        check::image(Operand::Source(0), source.len(), nest.src_bytes())?;
-        check::image(Operand::Destination, destination.len(), nest.dst_bytes())?;
-        let bytes = target
+        check::images(nest, sources, destination)?;
+        let limit = target
             .max_storage_buffer_binding_size
             .min(self.limits.max_storage_buffer_binding_size)
-            .min(self.limits.max_buffer_size)
-            .min(MAX_PART_BYTES);
-        let target = Target { max_storage_buffer_binding_size: bytes, ..target.clone() };
-        let compile = |part: &CopyNest| {
-            let schedule = schedule(part.clone(), &target).map_err(GpuError::Schedule)?;
-            Ok(wgsl::emit(&schedule, &target, &[]))
+            .min(self.limits.max_buffer_size);
+        let mut target = target.clone();
+        let refused = |operand, given, target: Target| {
+            let target = target.name;
+            GpuError::Schedule(ScheduleError::Binding { operand, given, limit, target })
         };
-        let mut free: Vec<[wgpu::Buffer; 2]> = Vec::new();
+        if nest.scattered().is_some() {
+            return Err(refused(Operand::Destination, nest.dst_bytes(), target));
+        }
+        let nest = know_lookups(nest.clone(), sources);
+        let mut bytes = limit.min(MAX_PART_BYTES);
+        loop {
+            target.max_storage_buffer_binding_size = bytes;
+            match self.run_parts(&nest, &target, sources, destination, &mut progress) {
+                Err(SplitError::TooWide { .. }) if bytes < limit => {
+                    bytes = limit.min(bytes * GROWTH);
+                }
+                Err(SplitError::TooWide { source }) => {
+                    let given = nest.sources()[source].bytes();
+                    return Err(refused(Operand::Source(source), given, target));
+                }
+                Err(SplitError::Rejected(error)) => return Err(error),
+                Ok(()) => return Ok(()),
+            }
+        }
+    }
+
+    /// Runs a copy in parts whose buffers are within the target's limit on bindings.
+    fn run_parts(
+        &self,
+        nest: &CopyNest,
+        target: &Target,
+        sources: &[&[u8]],
+        destination: &mut [u8],
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), SplitError<GpuError>> {
+        let compile = |part: &CopyNest| {
+            let schedule = schedule(part.clone(), target).map_err(GpuError::Schedule)?;
+            Ok(wgsl::emit(&schedule, target, &[]))
+        };
+        let mut free: Vec<Vec<wgpu::Buffer>> = Vec::new();
         let mut in_flight = VecDeque::with_capacity(PARTS_IN_FLIGHT);
         let write = if nest.gaps() == Gaps::Keep { change_bits } else { write_bits };
         let mut finish = |earlier, destination: &mut [u8]| {
@@ -75,7 +132,7 @@ impl Gpu {
             progress((destination_bit + bits) / 8);
             Ok::<_, GpuError>(buffers)
         };
-        for item in split(nest, bytes, compile) {
+        for item in split(nest, target.max_storage_buffer_binding_size, compile) {
             let (part, kernel) = item?;
             if kernel.dispatches.is_empty() {
                 continue; // nothing is written to the part
@@ -86,21 +143,24 @@ impl Gpu {
                 free.push(finish(earlier, destination)?);
             }
             let sizes = check::kernel(&kernel, &self.limits)?;
-            let kept = free.pop().filter(|[source, destination]| {
-                source.size() >= sizes.source() && destination.size() >= sizes.destination
+            let wanted = || sizes.operands().map(|(_, bytes)| bytes);
+            let kept = free.pop().filter(|buffers| {
+                let fits = |(buffer, bytes): (&wgpu::Buffer, u64)| buffer.size() >= bytes;
+                buffers.len() == wanted().count() && buffers.iter().zip(wanted()).all(fits)
             });
             let buffers = match kept {
                 Some(buffers) => buffers,
                 None => {
-                    [self.create_buffer(sizes.source())?, self.create_buffer(sizes.destination)?]
+                    wanted().map(|bytes| self.create_buffer(bytes)).collect::<Result<_, _>>()?
                 }
             };
-            if kernel.gaps == Gaps::Keep {
-                self.stage_part(&part, &buffers[1], sizes.destination, destination)?;
+            if let Some(written) = buffers.last().filter(|_| kernel.gaps == Gaps::Keep) {
+                self.stage_part(&part, written, sizes.destination, destination)?;
             }
-            in_flight.push_back(self.launch(&part, &kernel, sizes, source, buffers)?);
+            in_flight.push_back(self.launch(&part, &kernel, sizes, sources, buffers)?);
         }
-        in_flight.into_iter().try_for_each(|earlier| finish(earlier, destination).map(drop))
+        in_flight.into_iter().try_for_each(|earlier| finish(earlier, destination).map(drop))?;
+        Ok(())
     }
 
     /// Uploads the region of the destination that `part` will modify, because the kernel must keep
@@ -125,32 +185,48 @@ impl Gpu {
         part: &Part,
         kernel: &Kernel,
         sizes: BindingSizes,
-        source: &[u8],
-        buffers: [wgpu::Buffer; 2],
+        sources: &[&[u8]],
+        buffers: Vec<wgpu::Buffer>,
     ) -> Result<PartInFlight, GpuError> {
-        let packed = part.nest.src_bytes();
-        self.stage(&buffers[0], 0, sizes.source(), |staged| {
-            pack(&part.rows, source, |at, bytes| {
-                staged.slice(at..at + bytes.len()).copy_from_slice(bytes);
-            });
-            for at in (packed..sizes.source()).step_by(4) {
-                let at = usize::try_from(at).unwrap_or(usize::MAX);
-                staged.slice(at..at + 4).copy_from_slice(&[0; 4]);
-            }
-        })?;
+        for ((buffer, rows), &size) in buffers.iter().zip(&part.sources).zip(&sizes.sources) {
+            self.stage(buffer, 0, size, |staged| {
+                let mut end = 0;
+                let mut put = |at: usize, bytes: &[u8]| {
+                    // The bytes between the rows of two reads are zero.
+                    for at in (end..at).step_by(4) {
+                        staged.slice(at..at + 4).copy_from_slice(&[0; 4]);
+                    }
+                    staged.slice(at..at + bytes.len()).copy_from_slice(bytes);
+                    end = at + bytes.len();
+                };
+                for rows in rows {
+                    pack(rows, sources[rows.source], &mut put);
+                }
+                put(usize::try_from(size).unwrap_or(usize::MAX), &[]);
+            })?;
+        }
         let mut encoder = self.encoder()?;
+        let Some((written, read)) = buffers.split_last() else {
+            return Err(GpuError::Bindings { reason: "no bindings".to_owned() });
+        };
         let job = Job {
             kernel,
             sizes,
-            sources: smallvec![(&buffers[0], 0)],
-            destination: (&buffers[1], 0),
+            sources: read.iter().map(|buffer| (buffer, 0)).collect(),
+            destination: (written, 0),
             times: 1,
         };
         self.encode_job(&mut encoder, &job, None)?;
         drop(job);
         let bytes = usize::try_from(part.nest.dst_bytes()).unwrap_or(usize::MAX);
-        let download = self.start_download(encoder, &buffers[1], 0, bytes)?;
+        let download = self.start_download(encoder, written, 0, bytes)?;
         let bits = part.nest.dst_units() * u64::from(part.nest.dst_bits());
         Ok(PartInFlight { download, destination_bit: part.destination_bit, bits, buffers })
+    }
+}
+
+impl From<GpuError> for SplitError<GpuError> {
+    fn from(error: GpuError) -> Self {
+        Self::Rejected(error)
     }
 }

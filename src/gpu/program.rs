@@ -23,29 +23,86 @@ impl Gpu {
     /// lowered, this method first compiles its steps for this device. The buffers between kernels
     /// stay on the device, and so do the copies of parameters that results take over.
     ///
+    /// A program that was only lowered, and that exceeds a limit or the memory of the device, is
+    /// run by [`run_program_in_parts`](Self::run_program_in_parts).
+    ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if a parameter is missing or has the wrong size, and the
-    /// errors of [`run`](Self::run).
+    /// errors of [`run`](Self::run) and [`run_program_in_parts`](Self::run_program_in_parts).
     pub fn run_program(
         &self,
         program: &Program,
         parameters: &[&[u8]],
     ) -> Result<Vec<Vec<u8>>, GpuError> {
-        for (number, parameter) in program.parameters().iter().enumerate() {
-            let given = parameters.get(number).map_or(0, |bytes| bytes.len());
-            check::image(Operand::Source(number), given, parameter.bytes())?;
+        Ok(self.run_program_counted(program, parameters)?.0)
+    }
+
+    /// Runs a program, and also returns the number of kernels that it took if it was run in parts,
+    /// and otherwise 1. In all other respects, this is [`run_program`](Self::run_program).
+    pub(crate) fn run_program_counted(
+        &self,
+        program: &Program,
+        parameters: &[&[u8]],
+    ) -> Result<(Vec<Vec<u8>>, usize), GpuError> {
+        check_parameters(program, parameters)?;
+        if program.kernels().len() == program.steps().len() {
+            return Ok((self.run_whole(program, program.kernels(), parameters)?, 1));
         }
-        let compiled;
-        let (program, kernels) = if program.kernels().len() == program.steps().len() {
-            (program, program.kernels())
-        } else {
-            let target = self.limits.target(self.name());
-            let most = target.max_sources();
-            let program = program.clone().within_bindings(most).map_err(GpuError::Program)?;
-            let kernels = compile_steps(&program, &target)?;
-            compiled = (program, kernels);
-            (&compiled.0, &compiled.1[..])
-        };
+        let target = self.limits.target(self.name());
+        let packed = program.clone().within_bindings(target.max_sources());
+        let ran = packed.map_err(GpuError::Program).and_then(|program| {
+            self.run_whole(&program, &compile_steps(&program, &target)?, parameters)
+        });
+        match ran {
+            Err(error) if error.is_beyond_limits() => {
+                self.trim();
+                self.run_program_in_parts(program, &target, parameters)
+            }
+            ran => Ok((ran?, 1)),
+        }
+    }
+
+    /// Runs a program of any size on host bytes, step by step. Returns the contents of each result,
+    /// and the number of kernels that ran. A step that exceeds the limits of the target or of the
+    /// device is split into parts, as by [`run_in_parts`](Self::run_in_parts). The values between
+    /// steps are kept on the host.
+    ///
+    /// The starts of dynamic slices are known before the parts are made, so a part reads a part of
+    /// the operand. In a gather, indices may select any element, so each part uploads the whole
+    /// extent of the dimensions that are indexed.
+    ///
+    /// # Errors
+    /// Returns [`GpuError::ImageSize`] if a parameter is missing or has the wrong size, and the
+    /// errors of [`run`](Self::run). Returns [`GpuError::Program`] if a step cannot run in parts:
+    /// if a gather or a table may read any element of a buffer that the target cannot bind, or if
+    /// elements are scattered into such a buffer.
+    pub fn run_program_in_parts(
+        &self,
+        program: &Program,
+        target: &Target,
+        parameters: &[&[u8]],
+    ) -> Result<(Vec<Vec<u8>>, usize), GpuError> {
+        check_parameters(program, parameters)?;
+        let mut kernels = 0;
+        let results = program.run_steps(parameters, |step, sources, written| {
+            let nest = step.nest();
+            let ran = self.run_nest_of(nest, target, sources, written, |_| {});
+            kernels += ran.map_err(|error| match error {
+                GpuError::Schedule(error) => GpuError::Program(program.refused(step, error)),
+                error => error,
+            })?;
+            Ok::<_, GpuError>(())
+        })?;
+        Ok((results, kernels))
+    }
+
+    /// Runs the kernels of a program. Each buffer is as a whole on the device.
+    fn run_whole(
+        &self,
+        program: &Program,
+        kernels: &[Kernel],
+        parameters: &[&[u8]],
+    ) -> Result<Vec<Vec<u8>>, GpuError> {
         let buffers = self.buffers(program, kernels, &BTreeMap::new())?;
         for (number, bytes) in parameters.iter().enumerate() {
             // A parameter that no kernel reads has no buffer.
@@ -181,6 +238,15 @@ impl Gpu {
         }
         Ok(buffers)
     }
+}
+
+/// Checks that each parameter of the program has a slice of its size.
+fn check_parameters(program: &Program, parameters: &[&[u8]]) -> Result<(), GpuError> {
+    for (number, parameter) in program.parameters().iter().enumerate() {
+        let given = parameters.get(number).map_or(0, |bytes| bytes.len());
+        check::image(Operand::Source(number), given, parameter.bytes())?;
+    }
+    Ok(())
 }
 
 fn compile_steps(program: &Program, target: &Target) -> Result<Vec<Kernel>, GpuError> {

@@ -4,8 +4,8 @@
 
 use crate::nest::part::Rows;
 
-/// Packs the rows of a part of a copy. Calls `put` for each row with its offset in the packed
-/// memory, in bytes, and its contents, and again for the zeros between this row and the next.
+/// Packs the rows of a part of a copy. Calls `put` for each row with its offset in the buffer, in
+/// bytes, and its contents, and again for the zeros between this row and the next.
 pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8])) {
     let pitch = to_usize(rows.pitch);
     let bytes = to_usize(rows.bits.div_ceil(8));
@@ -13,7 +13,7 @@ pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8]))
     let mut shifted = Vec::new();
     for row in 0..rows.count() {
         let bit = rows.first_bit(row);
-        let place = to_usize(row) * pitch;
+        let place = to_usize(rows.place) + to_usize(row) * pitch;
         let whole = usize::try_from(bit)
             .ok()
             .filter(|bit| bit.is_multiple_of(8))

@@ -12,7 +12,7 @@ use super::scratch::Scratch;
 use super::{Buffer, Gpu, GpuError};
 use crate::{
     nest::{CopyNest, Gaps, Operand},
-    schedule::{ScheduleError, schedule},
+    schedule::{ScheduleError, Target, schedule},
     wgsl::{self, Kernel},
 };
 
@@ -124,13 +124,27 @@ impl Gpu {
         nest: &CopyNest,
         source: &[u8],
         destination: &mut [u8],
-        mut progress: impl FnMut(u64),
+        progress: impl FnMut(u64),
     ) -> Result<usize, GpuError> {
         let target = self.limits.target(self.name());
-        match schedule(nest.clone(), &target) {
+        self.run_nest_of(nest, &target, &[source], destination, progress)
+    }
+
+    /// Runs a copy with any number of sources, with kernels for `target`. In all other respects,
+    /// this is [`run_nest`](Self::run_nest).
+    pub(crate) fn run_nest_of(
+        &self,
+        nest: &CopyNest,
+        target: &Target,
+        sources: &[&[u8]],
+        destination: &mut [u8],
+        mut progress: impl FnMut(u64),
+    ) -> Result<usize, GpuError> {
+        check::images(nest, sources, destination)?;
+        match schedule(nest.clone(), target) {
             Ok(schedule) => {
-                let kernel = wgsl::emit(&schedule, &target, &[]);
-                match self.run(&kernel, source, destination) {
+                let kernel = wgsl::emit(&schedule, target, &[]);
+                match self.run_sources(&kernel, sources, destination) {
                     Err(error) if error.is_beyond_limits() => self.trim(),
                     Err(error) => return Err(error),
                     Ok(()) => {
@@ -141,6 +155,7 @@ impl Gpu {
             }
             Err(
                 ScheduleError::Binding { .. }
+                | ScheduleError::Sources { .. }
                 | ScheduleError::Index { .. }
                 | ScheduleError::Number { .. }
                 | ScheduleError::Dispatch { .. },
@@ -148,23 +163,11 @@ impl Gpu {
             Err(error) => return Err(GpuError::Schedule(error)),
         }
         let mut parts = 0;
-        self.run_in_parts(nest, &target, source, destination, |written| {
+        self.run_sources_in_parts(nest, target, sources, destination, |written| {
             parts += 1;
             progress(written);
         })?;
         Ok(parts)
-    }
-
-    /// Compiles a copy with any number of sources for this device, and runs it as a single kernel.
-    pub(crate) fn run_nest_whole(
-        &self,
-        nest: &CopyNest,
-        sources: &[&[u8]],
-        destination: &mut [u8],
-    ) -> Result<(), GpuError> {
-        let target = self.limits.target(self.name());
-        let schedule = schedule(nest.clone(), &target).map_err(GpuError::Schedule)?;
-        self.run_sources(&wgsl::emit(&schedule, &target, &[]), sources, destination)
     }
 
     /// Runs a kernel on buffers of this device, and waits until the kernel is done.

@@ -169,7 +169,7 @@ impl Gpu {
             take(&view[..bytes]);
             drop(view);
             staging.unmap();
-            Ok(())
+            Ok::<_, GpuError>(())
         })??;
         self.scratch().keep_readback(staging);
         Ok(())

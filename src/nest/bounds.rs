@@ -92,27 +92,42 @@ impl Bounds {
         bounds
     }
 
-    /// Returns the bounds over the positions at which a relayout or a slice reads its source, or
-    /// `None` if it reads nothing.
+    /// Returns the bounds over the positions at which the guards `when` hold and `source` is read
+    /// at the offset `at`, or `None` if there are none.
     ///
     /// These bounds are narrower than the bounds of the loops, because the guards hold and the
     /// offset in the source is at most the last one that is read.
-    pub(super) fn of_reading(nest: &CopyNest) -> Option<Self> {
-        let last = match nest.last_read() {
+    pub(super) fn of_reading<'a>(
+        nest: &CopyNest,
+        when: &(impl Iterator<Item = &'a Guard> + Clone),
+        source: usize,
+        at: &Affine,
+    ) -> Option<Self> {
+        let last = match nest.sources[source].last_read {
             LastRead::Nothing => return None,
             LastRead::Unit(last) => signed(last),
-            LastRead::Unknown => signed(nest.src_units()) - 1,
+            LastRead::Unknown => signed(nest.sources[source].units) - 1,
         };
         let mut bounds = Self::of_walk(nest);
         // Repeat once: quotients that the first round narrows may narrow axes in the second.
         for _ in 0..2 {
-            for Guard { of, extent } in nest.reading_guards() {
+            for Guard { of, extent } in when.clone() {
                 bounds.narrow(of, 0, signed(*extent) - 1)?;
             }
-            bounds.narrow(nest.src(), 0, last)?;
+            bounds.narrow(at, 0, last)?;
             bounds.narrow_quotients(&nest.quotients)?;
         }
         Some(bounds)
+    }
+
+    /// Returns bounds that contain two others, for the same nest.
+    pub(super) fn hull(mut self, other: Self) -> Self {
+        let pairs = self.axes.iter_mut().zip(other.axes);
+        let pairs = pairs.chain(self.quotients.iter_mut().zip(other.quotients));
+        for (own, other) in pairs.chain(self.lookups.iter_mut().zip(other.lookups)) {
+            *own = (own.0.min(other.0), own.1.max(other.1));
+        }
+        self
     }
 
     /// Narrows the bounds to the positions at which `form` lies in `low..=high`. Returns `None` if
@@ -359,7 +374,8 @@ mod tests {
                 .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
             let window = Window::identity(source.sizes());
             let nest = build(&source, &destination, &window).unwrap();
-            let bounds = Bounds::of_reading(&nest).unwrap();
+            let when = nest.reading_guards().iter();
+            let bounds = Bounds::of_reading(&nest, &when, 0, nest.src()).unwrap();
             let given = (&bounds.axes[..], &bounds.quotients[..]);
             assert_eq!(given, (&axes[..], quotients), "{nest}");
         }

@@ -86,6 +86,9 @@ pub trait Inspect {
     /// place before or after it.
     fn is_exact(&self) -> bool;
 
+    /// Returns true if the loops visit the windows of a scatter.
+    fn is_scattered(&self) -> bool;
+
     /// Returns the last unit that is read from the first source, if known.
     fn last_read(&self) -> LastRead;
 
@@ -133,6 +136,10 @@ impl Inspect for CopyNest {
 
     fn is_exact(&self) -> bool {
         self.is_exact()
+    }
+
+    fn is_scattered(&self) -> bool {
+        self.scattered().is_some()
     }
 
     fn last_read(&self) -> LastRead {

@@ -55,6 +55,7 @@ mod in_place;
 mod index;
 pub(crate) mod inspect;
 mod interleaved;
+pub(crate) mod known;
 pub(crate) mod lookup;
 mod numbers;
 mod operand;

@@ -8,12 +8,17 @@
 //! For example, a part of the transpose of `u8[8192,8192]` writes columns 0 to 127. It reads the
 //! first 128 bytes of each of the 8192 rows. These bytes are packed at a *pitch*, the distance from
 //! one packed row to the next, of 128 bytes: 1 MiB instead of 64.
+//!
+//! A nest of a program may have several sources, cases and lookups. Then the rows of all cases are
+//! packed one after the other into one buffer, whatever sources they come from. The integers that
+//! lookups load are packed into one more buffer for each of their widths.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::{
-    Affine, Bounds, CopyNest, Guard, LastRead, Quotient, Value, coalesce, numbers::signed, refine,
-    widen,
+    Affine, Bounds, Case, CaseValue, CopyNest, Depends, Guard, LastRead, LookupExpr, Quotient,
+    Source, Value, coalesce, known::drop_unused_lookups, numbers::ACCESS_BYTES, numbers::signed,
+    refine, widen,
 };
 
 /// The length, in bytes, below which a row counts as short. Short rows are packed only if packing
@@ -25,14 +30,14 @@ const SHORT_ROW: u64 = 64;
 /// divided by the size of the packed rows.
 const WORTH: u64 = 8;
 
-/// A copy that writes one contiguous range of a destination. It reads rows of the source that were
-/// packed into a buffer.
+/// A copy that writes one contiguous range of a destination. It reads rows of the sources that were
+/// packed into buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The copy that reads the packed rows and writes the range.
     pub nest: CopyNest,
-    /// The rows of the source to pack.
-    pub rows: Rows,
+    /// The rows to pack into the buffer of each source of [`nest`](Self::nest).
+    pub sources: SmallVec<[Vec<Rows>; 1]>,
     /// The offset, in bits, of the range that the part writes, from the start of the destination.
     pub destination_bit: u64,
 }
@@ -40,10 +45,14 @@ pub struct Part {
 /// Rows of a source that are packed into a buffer one after the other.
 ///
 /// Row `n` consists of [`bits`](Self::bits) bits of the source, starting at bit
-/// [`first_bit(n)`](Self::first_bit). Its copy starts at byte `n · pitch` of the buffer. A row may
-/// extend past either end of the source; the copy never reads the bits outside.
+/// [`first_bit(n)`](Self::first_bit). Its copy starts at byte `place + n · pitch` of the buffer. A
+/// row may extend past either end of the source; the copy never reads the bits outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
+    /// The source of the whole copy to which the rows belong.
+    pub source: usize,
+    /// The offset of the first packed row in the buffer, in bytes.
+    pub place: u64,
     /// The length of a row, in bits.
     pub bits: u64,
     /// The distance from the start of a packed row to the start of the next, in bytes.
@@ -55,11 +64,6 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Returns an empty set of rows, for a copy that reads nothing.
-    fn none() -> Self {
-        Self { bits: 0, pitch: 0, first: 0, loops: smallvec![(0, 0)] }
-    }
-
     /// Returns the number of rows to pack.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -77,18 +81,37 @@ impl Rows {
             bit + at * step
         })
     }
+
+    /// Returns the offset of the end of the last packed row in the buffer, in bytes.
+    fn end(&self) -> u64 {
+        self.place + self.count() * self.pitch
+    }
+}
+
+/// The source of which a part would read too much. The caller cuts the part further.
+pub(super) struct TooWide {
+    pub(super) source: usize,
 }
 
 /// Returns the part of `nest` that executes only the steps in `ranges`, which has a first step and
 /// a number of steps for each axis. These steps must write one contiguous range of the destination.
 ///
-/// Returns `None` if the packed rows would exceed `max_source_bytes`.
-pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64) -> Option<Part> {
+/// # Errors
+///
+/// Returns an error if the packed rows would exceed `max_source_bytes` in one of the buffers.
+pub(super) fn part(
+    nest: &CopyNest,
+    ranges: &[(u64, u64)],
+    max_source_bytes: u64,
+) -> Result<Part, TooWide> {
     let (own, first) = restricted(nest, ranges);
     let mut own = coalesce(refine(own));
-    let rows = pack(&mut own, max_source_bytes)?;
+    if own.refusals().is_none() {
+        own = without_dead_cases(own);
+    }
+    let sources = pack(&mut own, max_source_bytes)?;
     let destination_bit = first * u64::from(nest.dst_bits);
-    Some(Part { nest: widen(coalesce(refine(own))), rows, destination_bit })
+    Ok(Part { nest: widen(coalesce(refine(own))), sources, destination_bit })
 }
 
 /// Returns a copy that executes only the steps of `nest` in `ranges` and reads the whole source,
@@ -155,64 +178,205 @@ fn simplify(guard: &mut Guard, bounds: &Bounds) {
     }
 }
 
-/// Changes the nest to read packed rows instead of the whole source, and returns these rows.
-/// Returns `None` if the packed rows would exceed `max_bytes`.
+/// Drops the cases that apply to no position, and the lookups that only these cases use.
+fn without_dead_cases(mut nest: CopyNest) -> CopyNest {
+    let lives = |case: &Case| Bounds::of_case(&nest, case).is_some();
+    let mut lives = nest.cases.iter().map(lives).collect::<SmallVec<[bool; 8]>>().into_iter();
+    nest.cases.retain(|_| lives.next() == Some(true));
+    nest = refine(nest);
+    drop_unused_lookups(&mut nest);
+    nest
+}
+
+/// A place in a nest from which a source is read, with the bounds of all positions that read there.
+struct Read {
+    place: ReadPlace,
+    source: usize,
+    bounds: Bounds,
+}
+
+/// A case that copies units, or a number of a lookup that is loaded.
+enum ReadPlace {
+    Case(usize),
+    Load { lookup: usize, number: usize },
+}
+
+impl ReadPlace {
+    /// Returns the source that is read, and the offset in it.
+    fn of<'a>(&self, nest: &'a mut CopyNest) -> Option<(&'a mut usize, &'a mut Affine)> {
+        match *self {
+            Self::Case(case) => match &mut nest.cases[case].take {
+                CaseValue::Read { source, at } => Some((source, at)),
+                CaseValue::Bits(_) => None,
+            },
+            Self::Load { lookup, number } => match &mut nest.lookups[lookup].numbers[number].of {
+                LookupExpr::Load { source, at } => Some((source, at)),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Returns all reads of a nest by cases, except by those that apply to no position.
+fn case_reads(nest: &CopyNest) -> Vec<Read> {
+    let read = |(number, case): (usize, &Case)| {
+        let CaseValue::Read { source, ref at } = case.take else { return None };
+        let bounds = Bounds::of_reading(nest, &case.when.iter(), source, at)?;
+        Some(Read { place: ReadPlace::Case(number), source, bounds })
+    };
+    nest.cases.iter().enumerate().filter_map(read).collect()
+}
+
+/// Returns all loads of a nest by lookups, each with the width of the loaded integers in bits.
 ///
-/// The source offset is a sum over axes and quotients. Terms with large weights select the row, and
-/// the others select the unit inside the row. As few terms as possible select the row, so that rows
-/// are long.
-fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
-    let Some(bounds) = Bounds::of_reading(nest) else {
-        nest.set_src(Affine::default());
-        for source in &mut nest.sources {
-            (source.units, source.bytes) = (0, 0);
-            if let LastRead::Unit(_) = source.last_read {
-                source.last_read = LastRead::Nothing;
+/// The guards of a case that are computed from lookups do not bound the loads, because the loads
+/// come first.
+fn loads(nest: &CopyNest) -> Vec<(u32, Read)> {
+    let forms = |case: &Case| {
+        let at = match &case.take {
+            CaseValue::Read { at, .. } => Some(at.clone()),
+            CaseValue::Bits(_) => None,
+        };
+        let forms: Vec<Affine> = case.when.iter().map(|guard| guard.of.clone()).chain(at).collect();
+        Depends::of(nest, &forms)
+    };
+    let depends: Vec<Depends> = nest.cases.iter().map(forms).collect();
+    let plain = |guard: &&Guard| !Depends::of(nest, [&guard.of]).looks_up();
+    let mut loads = Vec::new();
+    for (lookup, of) in nest.lookups.iter().enumerate() {
+        for (number, loaded) in of.numbers.iter().enumerate() {
+            let LookupExpr::Load { source, ref at } = loaded.of else { continue };
+            let cases = nest.cases.iter().zip(&depends).filter(|(_, uses)| uses.lookups[lookup]);
+            let bounds = cases.filter_map(|(case, _)| {
+                Bounds::of_reading(nest, &case.when.iter().filter(plain), source, at)
+            });
+            let bounds = bounds.reduce(Bounds::hull).unwrap_or_else(|| Bounds::of_walk(nest));
+            let place = ReadPlace::Load { lookup, number };
+            loads.push((loaded.integer.bits_in_memory(), Read { place, source, bounds }));
+        }
+    }
+    loads
+}
+
+/// Changes the nest to read packed rows instead of the whole sources, and returns these rows, a
+/// list for each buffer. The first buffer has the rows of all cases, if any case reads. The others
+/// have the integers of lookups.
+fn pack(nest: &mut CopyNest, max_bytes: u64) -> Result<SmallVec<[Vec<Rows>; 1]>, TooWide> {
+    let reads = case_reads(nest);
+    let loads = loads(nest);
+    let mut widths: SmallVec<[u32; 4]> = loads.iter().map(|&(bits, _)| bits).collect();
+    widths.sort_unstable();
+    widths.dedup();
+    let mut packer = Packer { nest, max_bytes, sources: SmallVec::new(), rows: SmallVec::new() };
+    if packer.nest.cases.iter().any(Case::reads) {
+        packer.move_dead_reads();
+        packer.pack(packer.nest.src_bits, &reads.iter().collect::<SmallVec<[&Read; 8]>>())?;
+    }
+    for bits in widths {
+        let of_width = loads.iter().filter(|&&(width, _)| width == bits);
+        packer.pack(bits, &of_width.map(|(_, read)| read).collect::<SmallVec<[&Read; 8]>>())?;
+    }
+    let Packer { sources, rows, .. } = packer;
+    nest.sources = sources;
+    Ok(rows)
+}
+
+/// The state of [`pack`]: the nest, and the buffers that were packed so far.
+struct Packer<'a> {
+    nest: &'a mut CopyNest,
+    max_bytes: u64,
+    sources: SmallVec<[Source; 1]>,
+    rows: SmallVec<[Vec<Rows>; 1]>,
+}
+
+impl Packer<'_> {
+    /// Lets every case that reads at no position read the start of the first buffer. The guards of
+    /// such a case never hold.
+    fn move_dead_reads(&mut self) {
+        for number in 0..self.nest.cases.len() {
+            let case = &self.nest.cases[number];
+            let CaseValue::Read { source, at } = &case.take else { continue };
+            if Bounds::of_reading(self.nest, &case.when.iter(), *source, at).is_none() {
+                self.nest.cases[number].take = CaseValue::Read { source: 0, at: Affine::default() };
             }
         }
-        return Some(Rows::none());
-    };
-    let bits = u64::from(nest.src_bits);
-    let moving = moving_terms(nest.src(), &bounds);
+    }
+
+    /// Packs the rows of `reads` into the next buffer. A unit has `bits` bits.
+    fn pack(&mut self, bits: u32, reads: &[&Read]) -> Result<(), TooWide> {
+        let buffer = self.sources.len();
+        let bits = u64::from(bits);
+        let max_bytes = match reads.len() as u64 {
+            0 | 1 => self.max_bytes,
+            count => self.max_bytes / count / ACCESS_BYTES * ACCESS_BYTES,
+        };
+        let (mut rows, mut last_read) = (Vec::<Rows>::new(), LastRead::Nothing);
+        for Read { place, source, bounds } in reads {
+            let start = rows.last().map_or(0, Rows::end).next_multiple_of(ACCESS_BYTES);
+            let Some((read, at)) = place.of(self.nest) else { continue };
+            let packed = packed(at, bounds, bits, max_bytes).ok_or(TooWide { source: *source })?;
+            let (mut own, offset) = packed;
+            (own.source, own.place) = (*source, start);
+            *read = buffer;
+            *at = offset.plus(signed(start * 8 / bits), &Affine::constant(1));
+            let last_row = own.end() - own.pitch;
+            let is_known = !matches!(self.nest.sources[*source].last_read, LastRead::Unknown);
+            last_read = match last_read {
+                LastRead::Unit(_) | LastRead::Nothing if is_known => {
+                    LastRead::Unit((last_row * 8 + own.bits) / bits - 1)
+                }
+                _ => LastRead::Unknown,
+            };
+            rows.push(own);
+        }
+        let bytes = rows.last().map_or(0, Rows::end);
+        self.sources.push(Source { units: bytes * 8 / bits, bytes, last_read });
+        self.rows.push(rows);
+        Ok(())
+    }
+}
+
+/// Returns the rows that contain all units which a read at the offset `src` may read within
+/// `bounds`, and the offset of the read in the packed rows. Returns `None` if the packed rows would
+/// exceed `max_bytes`.
+///
+/// The source offset is a sum over axes, quotients and lookups. Terms with large weights select the
+/// row, and the others select the unit inside the row. As few terms as possible select the row, so
+/// that rows are long.
+fn packed(src: &Affine, bounds: &Bounds, bits: u64, max_bytes: u64) -> Option<(Rows, Affine)> {
+    let moving = moving_terms(src, bounds);
     let (outer_terms, pitch) = row_shape(&moving, bits, max_bytes)?;
     let (outer, inner) = moving.split_at(outer_terms);
     let length = u64::try_from(span(inner)).ok()?;
     // The offset of the lowest unit of a row, relative to the sum of the terms that select the row.
     let lowest: i64 = inner.iter().map(Moving::lowest).sum();
-    let still: i64 = nest
-        .src()
+    let still: i64 = src
         .terms()
         .iter()
         .filter(|term| moving.iter().all(|moving| moving.value != term.0))
         .map(|&(value, weight)| weight * bounds.of_value(value).0)
         .sum();
     let first_row: i64 = outer.iter().map(|moving| moving.weight * moving.low).sum();
-    let first = nest.src().offset() + still + lowest + first_row;
+    let first = src.offset() + still + lowest + first_row;
     // If this product overflows, the bounds are wider than the units that are read. The caller then
     // cuts the part further, which narrows the bounds.
     let in_bits = |units: i64| units.checked_mul(signed(bits));
     let loops = outer.iter().map(|moving| Some((moving.count, in_bits(moving.weight)?)));
     let loops = loops.collect::<Option<_>>()?;
-    let rows = Rows { bits: length * bits, pitch, first: in_bits(first)?, loops };
+    let (source, place) = (0, 0);
+    let rows = Rows { source, place, bits: length * bits, pitch, first: in_bits(first)?, loops };
 
-    let mut src = Affine::constant(-lowest);
+    let mut offset = Affine::constant(-lowest);
     let mut step = pitch * 8 / bits;
     for moving in outer.iter().rev() {
         let row = Affine::value(moving.value).plus(-moving.low, &Affine::constant(1));
-        src = src.plus(signed(step), &row);
+        offset = offset.plus(signed(step), &row);
         step *= moving.count;
     }
     for moving in inner {
-        src = src.plus(moving.weight, &Affine::value(moving.value));
+        offset = offset.plus(moving.weight, &Affine::value(moving.value));
     }
-    nest.set_src(src);
-    let source = &mut nest.sources[0];
-    source.bytes = rows.count() * pitch;
-    source.units = source.bytes * 8 / bits;
-    if let LastRead::Unit(_) = source.last_read {
-        source.last_read = LastRead::Unit(source.units - (pitch * 8 / bits) + length - 1);
-    }
-    Some(rows)
+    Some((rows, offset))
 }
 
 /// Returns the terms of the source offset that are not constant within `bounds`, by decreasing
@@ -269,15 +433,15 @@ fn span(terms: &[Moving]) -> u128 {
 struct Moving {
     value: Value,
     weight: i64,
-    /// The minimum of the axis or quotient, over all reads of the part.
+    /// The minimum of the axis, quotient or lookup, over all reads of the part.
     low: i64,
-    /// The number of values that the axis or quotient can have.
+    /// The number of values that the axis, quotient or lookup can have.
     count: u64,
 }
 
 impl Moving {
-    /// Returns the minimum of the term, which is its weight times the value of its axis or
-    /// quotient.
+    /// Returns the minimum of the term, which is its weight times the value of its axis, quotient
+    /// or lookup.
     fn lowest(&self) -> i64 {
         (self.weight * self.low).min(self.weight * (self.low + signed(self.count) - 1))
     }

@@ -1,9 +1,9 @@
 //! [`split`] and [`slabs`]: cut a copy into parts of a limited size.
 //!
 //! A part fills a contiguous range of the destination, so the results of all parts together, one
-//! after the other, are the destination. The two functions differ in the source that a part reads:
-//! in `split`, rows of the source that are packed into a smaller buffer; in `slabs`, the whole
-//! source.
+//! after the other, are the destination. The two functions differ in the sources that a part reads:
+//! in `split`, rows of the sources that are packed into smaller buffers; in `slabs`, the whole
+//! sources.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::{
     CopyNest, Part,
-    part::{part, slab},
+    part::{TooWide, part, slab},
 };
 
 /// The smallest limit on the size of a part, in bytes. With this limit, a part has room for at
@@ -19,13 +19,20 @@ use super::{
 /// copies.
 const MIN_BYTES: u64 = 64;
 
-/// Cuts a copy into parts that read and write at most `max_bytes` bytes each, for devices that
-/// cannot hold the whole copy. A limit below 64 bytes counts as 64. The parts cover the whole
-/// destination in order and without overlap.
+/// The share of `max_bytes` below which a part with lookups is not cut further. Each part of a
+/// gather may read the whole operand, so parts that write much less than they read would upload the
+/// operand too often.
+const MIN_SHARE: u64 = 256;
+
+/// Cuts a copy into parts that write at most `max_bytes` bytes each, and read at most as many from
+/// each of their buffers, for devices that cannot hold the whole copy. A limit below 64 bytes
+/// counts as 64. The parts cover the whole destination in order and without overlap.
 ///
 /// `accept` is called with each part. If it returns an error, the part is cut further; otherwise,
 /// the part is returned together with the result. If `accept` rejects a part of one position, the
-/// iterator returns its error and ends.
+/// iterator returns its error and ends. It also ends if lookups may select any element of a source
+/// that is larger than `max_bytes`. Lookups whose values are known are better replaced first, by
+/// [`know_lookups`](super::known::know_lookups).
 ///
 /// In a part, outer axes have one step, one axis covers a range of steps, and inner axes are
 /// complete. In a transpose, every such range reads a few bytes of each row of the source. Only the
@@ -42,14 +49,20 @@ const MIN_BYTES: u64 = 64;
 /// let mut parts = split(operation.nest(), 64 << 20, |_| Ok::<_, ()>(()));
 /// let (part, ()) = parts.next().unwrap().unwrap();
 /// assert_eq!(part.nest.dst_bytes(), 245_760 * 128);
-/// assert_eq!((part.rows.count(), part.rows.bits), (245_760, 128 * 8));
+/// let rows = &part.sources[0][0];
+/// assert_eq!((rows.count(), rows.bits), (245_760, 128 * 8));
 /// # Ok::<(), stridec::Error>(())
 /// ```
+///
+/// # Panics
+///
+/// Panics if the nest visits the windows of a scatter.
 pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
     nest: &CopyNest,
     max_bytes: u64,
     accept: F,
 ) -> Split<'_, F> {
+    assert!(nest.scattered.is_none(), "the parts of a scatter are no ranges of its destination");
     Split { remaining: Remaining::new(nest), max_bytes: max_bytes.max(MIN_BYTES), accept }
 }
 
@@ -75,24 +88,39 @@ pub struct Split<'a, F> {
     accept: F,
 }
 
+/// The reason why [`split`] cannot cut a copy into parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SplitError<E> {
+    /// Even a part of one position was rejected.
+    Rejected(E),
+    /// Lookups may select any element of this source, and it is too large for a part.
+    TooWide {
+        /// The index of the source.
+        source: usize,
+    },
+}
+
 impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
-    type Item = Result<(Part, T), E>;
+    type Item = Result<(Part, T), SplitError<E>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let nest = self.remaining.nest;
         // The range of the destination takes at most half of `max_bytes`. The packed rows of the
         // source, with the padding between them, then usually fit in `max_bytes` too.
         let most = self.max_bytes * 4 / u64::from(nest.dst_bits);
+        let least = if nest.lookups.is_empty() { 0 } else { most * 2 / MIN_SHARE };
         while let Some(positions) = self.remaining.next(most) {
-            if let Some(part) = part(nest, &self.remaining.ranges(positions), self.max_bytes) {
-                match (self.accept)(&part.nest) {
+            let error = match part(nest, &self.remaining.ranges(positions), self.max_bytes) {
+                Ok(part) => match (self.accept)(&part.nest) {
                     Ok(accepted) => return Some(Ok((part, accepted))),
-                    Err(error) if self.remaining.positions(positions) == 1 => {
-                        self.remaining.left.clear();
-                        return Some(Err(error));
-                    }
-                    Err(_) => {}
-                }
+                    Err(error) => SplitError::Rejected(error),
+                },
+                Err(TooWide { source }) => SplitError::TooWide { source },
+            };
+            let left = self.remaining.positions(positions);
+            if left == 1 || left < least && matches!(error, SplitError::TooWide { .. }) {
+                self.remaining.left.clear();
+                return Some(Err(error));
             }
             self.remaining.cut(positions, positions.steps / 2);
         }

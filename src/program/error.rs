@@ -43,7 +43,10 @@ pub enum ProgramError {
         error: Box<NestError>,
     },
     /// A kernel exceeds the limits of the target.
-    #[error("kernel of {destination}, {shape}: {error}{}", without_kernel(error, results))]
+    #[error(
+        "kernel of {destination}, {shape}: {error}{}{}",
+        of_buffer(*buffer), without_kernel(error, results)
+    )]
     Kernel {
         /// The buffer that the kernel writes.
         destination: BufferId,
@@ -51,6 +54,8 @@ pub enum ProgramError {
         shape: Box<str>,
         /// The indices of the results that depend on the kernel, in ascending order.
         results: Vec<usize>,
+        /// The buffer that is too large, if it is a source of the kernel.
+        buffer: Option<BufferId>,
         /// The limit that is exceeded.
         error: Box<ScheduleError>,
     },
@@ -128,6 +133,11 @@ pub enum ProgramError {
 /// (layers.py:12)`. Returns an empty string if there is no line.
 fn from(line: Option<&SourceLine>) -> String {
     line.map(|line| format!(" ({line})")).unwrap_or_default()
+}
+
+/// Returns the name of a source that is too large, for the middle of an error message.
+fn of_buffer(buffer: Option<BufferId>) -> String {
+    buffer.map(|buffer| format!(" for {buffer}")).unwrap_or_default()
 }
 
 /// Returns the end of an error message for a kernel that exceeds a limit. It names ways to run the

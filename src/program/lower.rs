@@ -179,6 +179,7 @@ fn lowered_results(
         kernels: Vec::new(),
         aliases: Vec::new(),
         refused_aliases: Vec::new(),
+        result_names: Vec::new(),
     };
     Ok(Lowered { program, parameters: places, trails, in_place })
 }

@@ -123,6 +123,8 @@ pub struct Program {
     pub(super) aliases: Vec<ProgramAlias>,
     /// The aliases of the module that the program does not honour.
     pub(super) refused_aliases: Vec<(ProgramAlias, AliasRefusal)>,
+    /// The names of the results in texts. A result without a name is called by its number.
+    pub(super) result_names: Vec<String>,
 }
 
 /// Compiles all results of a module for a target.
@@ -226,6 +228,15 @@ impl Program {
         &self.kernels
     }
 
+    /// Gives the results names, in their order. The comments of kernels and the texts of
+    /// [`stages`](Self::stages) show them after the numbers of the results. A name that is empty or
+    /// that equals its number is not shown.
+    #[must_use]
+    pub fn with_result_names(mut self, names: &[String]) -> Self {
+        self.result_names = names.to_vec();
+        self
+    }
+
     /// Compiles a kernel for each step, and returns the program with these kernels. If a step reads
     /// more buffers than a kernel can bind, this function first adds steps that pack some of them.
     ///
@@ -270,9 +281,9 @@ impl Program {
 
     /// Returns the estimated memory traffic and time of the program on `target`: the sum over its
     /// steps. Nothing is compiled. A step is zero if it copies all bytes of a buffer to the same
-    /// places of another one, as for a result that is a bitcast of a parameter: a compiler passes on
-    /// the buffer instead of running the kernel. So is a result that takes over a parameter without
-    /// a change.
+    /// places of another one, as for a result that is a bitcast of a parameter: a compiler passes
+    /// on the buffer instead of running the kernel. So is a result that takes over a parameter
+    /// without a change.
     ///
     /// # Errors
     ///
@@ -402,11 +413,7 @@ impl Program {
     /// Returns an error if the number of buffers differs from the number of parameters, if a buffer
     /// does not have the size of its parameter, or if there is no memory for the results.
     pub fn run_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProgramError> {
-        self.check_parameters(parameters)?;
-        let mut results = room(&self.results, BufferId::Result)?;
-        let mut whole: Vec<&mut [u8]> = results.iter_mut().map(Vec::as_mut_slice).collect();
-        self.run_on_host_into(parameters, &mut whole)?;
-        Ok(results)
+        self.run_steps(parameters, run_on_host)
     }
 
     /// Runs the program as [`run_on_host`](Self::run_on_host) does, and writes the results to the
@@ -422,13 +429,51 @@ impl Program {
         parameters: &[&[u8]],
         results: &mut [&mut [u8]],
     ) -> Result<(), ProgramError> {
+        self.run_steps_into(parameters, results, run_on_host)
+    }
+
+    /// Runs the program with all buffers on the host, and returns the bytes of each result. `run`
+    /// runs a step: it takes the bytes of the step's sources, and the buffer that the step writes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`run_on_host`](Self::run_on_host), and those of `run`.
+    pub(crate) fn run_steps<E: From<ProgramError>>(
+        &self,
+        parameters: &[&[u8]],
+        run: impl FnMut(&ProgramStep, &[&[u8]], &mut [u8]) -> Result<(), E>,
+    ) -> Result<Vec<Vec<u8>>, E> {
+        self.check_parameters(parameters)?;
+        let mut results = room(&self.results, BufferId::Result)?;
+        let mut whole: Vec<&mut [u8]> = results.iter_mut().map(Vec::as_mut_slice).collect();
+        self.run_steps_into(parameters, &mut whole, run)?;
+        Ok(results)
+    }
+
+    fn run_steps_into<E: From<ProgramError>>(
+        &self,
+        parameters: &[&[u8]],
+        results: &mut [&mut [u8]],
+        mut run: impl FnMut(&ProgramStep, &[&[u8]], &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.check_parameters(parameters)?;
         check("result", &self.results, results.iter().map(|given| given.len()))?;
         self.copy_taken(parameters, results);
-        let scratch = self.scratch_on_host(parameters)?;
+        let mut scratch = self.empty_scratch()?;
         for step in &self.steps {
-            if let BufferId::Result(number) = step.destination {
-                self.run_step(step, parameters, &scratch, results[number])?;
+            match step.destination {
+                BufferId::Result(number) => {
+                    let sources = self.sources(step, parameters, &scratch);
+                    run(step, &sources, results[number])?;
+                }
+                BufferId::Scratch(number) => {
+                    let mut written = std::mem::take(&mut scratch[number]);
+                    run(step, &self.sources(step, parameters, &scratch), &mut written)?;
+                    scratch[number] = written;
+                }
+                BufferId::Parameter(_) | BufferId::Constant(_) => {
+                    unreachable!("steps write results and scratch buffers")
+                }
             }
         }
         Ok(())
@@ -480,15 +525,32 @@ impl Program {
         scratch: &[Vec<u8>],
         written: &mut [u8],
     ) -> Result<(), ProgramError> {
+        run_on_host(step, &self.sources(step, parameters, scratch), written)
+    }
+
+    /// Returns the bytes of each source of a step.
+    fn sources<'a>(
+        &'a self,
+        step: &ProgramStep,
+        parameters: &[&'a [u8]],
+        scratch: &'a [Vec<u8>],
+    ) -> Vec<&'a [u8]> {
         let of = |&source: &BufferId| match source {
             BufferId::Parameter(number) => parameters[number],
             BufferId::Constant(number) => &self.constants[number],
             BufferId::Scratch(number) => &scratch[number],
             BufferId::Result(_) => unreachable!("no step reads a result"),
         };
-        let sources: Vec<&[u8]> = step.sources.iter().map(of).collect();
-        Ok(host::run_sources(&step.nest, &sources, written)?)
+        step.sources.iter().map(of).collect()
     }
+}
+
+fn run_on_host(
+    step: &ProgramStep,
+    sources: &[&[u8]],
+    written: &mut [u8],
+) -> Result<(), ProgramError> {
+    Ok(host::run_sources(&step.nest, sources, written)?)
 }
 
 /// Checks that `given` has one length for each buffer, and that each length is the size of its

@@ -46,6 +46,7 @@ impl ProgramParts {
             kernels: self.kernels,
             aliases: self.aliases,
             refused_aliases: self.refused_aliases,
+            result_names: Vec::new(),
         };
         check_aliases(&program)?;
         let mut written = Vec::new();

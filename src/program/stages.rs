@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::{BufferId, Program, ProgramError, ProgramStep};
 use crate::{
+    nest::Operand,
     schedule::{ScheduleError, Target, schedule},
     shape::{Count, width},
     wgsl::Kernel,
@@ -14,7 +15,7 @@ impl Program {
     /// Returns the comments to print at the top of a step's kernel, each as a label and a text.
     /// They describe the buffers and the nest of the step to a reader of the kernel.
     pub(super) fn header(&self, step: &ProgramStep) -> Vec<(&'static str, String)> {
-        let mut header = vec![("", format!("{} of {}", step.destination, self.name))];
+        let mut header = vec![("", format!("{} of {}", self.named(step.destination), self.name))];
         let source = |(number, &source): (usize, &BufferId)| match step.sources.len() {
             1 => self.described(source),
             _ => format!("source{number} is {}", self.described(source)),
@@ -31,21 +32,39 @@ impl Program {
 
     /// Returns the error for a step whose kernel exceeds a limit of the target. It names the
     /// results that depend on the step.
-    pub(super) fn refused(&self, step: &ProgramStep, error: ScheduleError) -> ProgramError {
+    pub(crate) fn refused(&self, step: &ProgramStep, error: ScheduleError) -> ProgramError {
         let destination = step.destination;
         let number = self.steps.iter().position(|of| of.destination == destination);
+        let buffer = match error.operand() {
+            Some(Operand::Source(number)) => step.sources.get(number).copied(),
+            _ => None,
+        };
         let needs = |&result: &usize| number.is_some_and(|of| self.steps_of(result).contains(&of));
         ProgramError::Kernel {
             destination,
             shape: self.shape_of(destination).into(),
             results: (0..self.results.len()).filter(needs).collect(),
+            buffer,
             error: Box::new(error),
         }
     }
 
     /// Returns a buffer's name and the shape of its array, as text.
     fn described(&self, value: BufferId) -> String {
-        format!("{value}, {}", self.shape_of(value))
+        format!("{}, {}", self.named(value), self.shape_of(value))
+    }
+
+    /// Returns the kind and the number of a buffer, and its name if it is a result that has one.
+    /// The name is quoted, because it may contain any characters.
+    fn named(&self, value: BufferId) -> String {
+        let name = match value {
+            BufferId::Result(number) => {
+                let shown = |name: &&String| !name.is_empty() && **name != number.to_string();
+                self.result_names.get(number).filter(shown)
+            }
+            _ => None,
+        };
+        name.map_or_else(|| value.to_string(), |name| format!("{value} {name:?}"))
     }
 
     /// Returns the shape of a buffer's array as text. A constant is stored as bytes without a
@@ -111,7 +130,8 @@ impl Program {
         kernel: &Kernel,
         target: &Target,
     ) -> Result<(), ProgramError> {
-        let _ = writeln!(text, "\n== {}: its nest, outermost loop first", step.destination);
+        let destination = self.named(step.destination);
+        let _ = writeln!(text, "\n== {destination}: its nest, outermost loop first");
         for (number, &source) in step.sources.iter().enumerate() {
             let _ = writeln!(text, "source {number} is {}", self.described(source));
         }
@@ -128,8 +148,11 @@ impl Program {
         for (binding, buffer) in kernel.bindings.iter().zip(buffers) {
             let _ = writeln!(
                 text,
-                "binding {} of group {}: {buffer}, {} bytes",
-                binding.binding, binding.group, binding.size_in_bytes
+                "binding {} of group {}: {}, {} bytes",
+                binding.binding,
+                binding.group,
+                self.named(*buffer),
+                binding.size_in_bytes
             );
         }
         for dispatch in &kernel.dispatches {

@@ -6,15 +6,18 @@ use std::time::{Duration, Instant};
 use stridec::{
     Error, ErrorKind, Operation, Target,
     gpu::GpuError,
+    hlo::Module,
     host,
     internals::Inspect,
     nest::{self, CopyNest, Operand},
+    program::{ArrayBuffer, BufferId, Program, ProgramError},
     schedule::ScheduleError,
 };
 
 use super::support::{
     conversions::{ConvertingRelayout, random_relayout},
     gpu::gpu,
+    hlo_cases::{hlo_cases, stablehlo_cases},
     random::{self, Random},
     scope::{cases, given_cases, time},
 };
@@ -134,4 +137,131 @@ fn what_no_part_fits_is_refused() {
     // A copy without elements is not refused.
     let empty = relayout("f64[0,3]", "f64[0,3]{0,1}");
     gpu.run_in_parts(empty.nest(), &Target::webgpu(), &[], &mut [], |_| panic!("no part")).unwrap();
+}
+
+/// Runs recorded programs step by step, in parts of a dozen or fewer for each step. A program may
+/// be refused if its lookups select elements of a buffer that is too large, or if it scatters.
+#[test]
+fn programs_in_parts() {
+    let Some(gpu) = gpu("programs in parts") else { return };
+    let mut random = Random(41);
+    let (mut ran, mut kernels, mut refused) = (0, 0, 0);
+    let every = if given_cases().is_some() { 1 } else { 8 };
+    let all = hlo_cases().iter().chain(stablehlo_cases()).filter(|case| case.is_ok());
+    for case in all.step_by(every) {
+        let Ok(program) = case.lower() else { continue };
+        let images = case.inputs();
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let largest = program.results().iter().map(ArrayBuffer::bytes).max().unwrap_or(0);
+        let bytes = random.pick(&[64, 128, 256, 1024]).max(largest / 6).next_multiple_of(16);
+        match gpu.run_program_in_parts(&program, &small(Target::webgpu(), bytes), &images) {
+            Ok((results, count)) => {
+                assert!(case.has_outputs(&results), "{} in parts of {bytes} bytes", case.id);
+                (ran, kernels) = (ran + 1, kernels + count);
+            }
+            Err(error) => {
+                assert!(error.is_beyond_limits(), "{}: {error}", case.id);
+                assert!(error.to_string().starts_with("kernel of "), "{}: {error}", case.id);
+                refused += 1;
+            }
+        }
+    }
+    eprintln!("{ran} programs in {kernels} kernels, {refused} refused");
+    assert!(ran > 50 && kernels > 2 * ran && refused * 5 < ran, "{ran} {kernels} {refused}");
+}
+
+/// Runs programs of more than 128 MiB as `stridec run` and Python do.
+#[test]
+fn programs_past_a_binding() {
+    let Some(gpu) = gpu("programs past a binding") else { return };
+    let limit = gpu.limits().max_storage_buffer_binding_size;
+    let rows = limit / 16384 + 8;
+    for text in [
+        format!(
+            "ENTRY e {{
+               x = u8[16384,{rows}] parameter(0)
+               y = u8[4,16384] parameter(1)
+               t = u8[{rows},16384] transpose(x), dimensions={{1,0}}
+               ROOT r = u8[{},16384] concatenate(t, y), dimensions={{0}}
+             }}",
+            rows + 4
+        ),
+        format!(
+            "ENTRY e {{
+               x = u8[{rows},16384] parameter(0)
+               i = s32[] parameter(1)
+               z = s32[] constant(0)
+               ROOT r = u8[4,16384] dynamic-slice(x, i, z), dynamic_slice_sizes={{4,16384}}
+             }}"
+        ),
+        format!(
+            "ENTRY e {{
+               m = pred[{rows},16384] parameter(0)
+               z = u8[] constant(9)
+               x = u8[16384] parameter(1)
+               a = u8[{rows},16384] broadcast(x), dimensions={{1}}
+               b = u8[{rows},16384] broadcast(z), dimensions={{}}
+               ROOT r = u8[{rows},16384] select(m, a, b)
+             }}"
+        ),
+    ] {
+        let program = Program::lower(&Module::parse(&text).unwrap()).unwrap();
+        let images = program.parameters().iter().map(|of| {
+            let bytes = usize::try_from(of.bytes()).unwrap();
+            if bytes == 4 { vec![0, 32, 0, 0] } else { (0..bytes).map(byte).collect::<Vec<u8>>() }
+        });
+        let images: Vec<Vec<u8>> = images.collect();
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let start = Instant::now();
+        let results = gpu.run_program(&program, &images).unwrap();
+        eprintln!("{:?} on {}", start.elapsed(), gpu.name());
+        assert!(results == program.run_on_host(&images).unwrap(), "{text}");
+    }
+}
+
+/// Returns a byte of a buffer: a predicate in every second place, so that any buffer may have one.
+fn byte(at: usize) -> u8 {
+    u8::from(at.wrapping_mul(0x9e37_79b9) >> 13 & 1 == 1)
+}
+
+/// Indices that may select any element of a buffer that is too large, and scatters.
+#[test]
+fn programs_that_do_not_run_in_parts_are_refused() {
+    let Some(gpu) = gpu("programs that do not run in parts") else { return };
+    let gather = "ENTRY e {
+        i = s32[64,1] parameter(0)
+        x = f32[200,8] parameter(1)
+        ROOT r = f32[64,8] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}
+      }";
+    let scatter = "f { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }
+      ENTRY e {
+        x = f32[200,8] parameter(0)
+        i = s32[64,1] parameter(1)
+        u = f32[64,8] parameter(2)
+        ROOT r = f32[200,8] scatter(x, i, u), to_apply=f, update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1
+      }";
+    for (text, buffer, limit) in [
+        (gather, Some(BufferId::Parameter(1)), 1024),
+        (scatter, Some(BufferId::Parameter(2)), 1024),
+    ] {
+        let program = Program::lower(&Module::parse(text).unwrap()).unwrap();
+        let images: Vec<Vec<u8>> = program
+            .parameters()
+            .iter()
+            .map(|of| vec![0; usize::try_from(of.bytes()).unwrap()])
+            .collect();
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let run =
+            |limit| gpu.run_program_in_parts(&program, &small(Target::webgpu(), limit), &images);
+        let error = run(limit).unwrap_err();
+        assert_eq!(Error::from(error.clone()).kind(), ErrorKind::Unsupported);
+        let text = error.to_string();
+        let GpuError::Program(ProgramError::Kernel { buffer: given, .. }) = error else {
+            panic!("{text}")
+        };
+        assert_eq!(given, buffer, "{text}");
+        assert!(text.contains("`run_on_host` runs the program"), "{text}");
+        // A limit that is large enough for the whole operand is enough for all parts.
+        assert_eq!(run(6400).unwrap().0, program.run_on_host(&images).unwrap());
+    }
 }

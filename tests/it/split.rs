@@ -1,10 +1,13 @@
 //! If the parts of a copy are packed and run one by one, the result is equal to a run of the whole
 //! copy.
 
+use std::collections::BTreeMap;
+
 use stridec::{
     Operation as Relayout, Tensor, host,
-    internals::{Inspect, LastRead, Part, Rows, slabs, split},
+    internals::{Inspect, LastRead, Part, Rows, SplitError, know_lookups, slabs, split},
     nest::{self, CopyNest},
+    program::{ArrayBuffer, BufferId, Program},
     schedule::{Target, schedule},
     shape::Shape,
     stride::StrideDescriptor,
@@ -12,23 +15,37 @@ use stridec::{
 };
 
 use super::support::{
+    hlo_cases::{donated_cases, hlo_cases, scatter_rows_cases, stablehlo_cases},
+    programs::{chains, generate},
     random::{self, Operation, Random},
     scope::cases,
 };
 
-/// Packs the rows bit by bit, as [`Rows`] describes. Bits that are never read are random.
-fn pack(rows: &Rows, image: &[u8], random: &mut Random) -> Vec<u8> {
-    let mut packed = random.bytes(rows.count() * rows.pitch);
+/// Packs the buffers of a part bit by bit, as [`Rows`] describes. Bits that are never read are
+/// random.
+fn pack(part: &Part, images: &[&[u8]], random: &mut Random) -> Vec<Vec<u8>> {
+    assert_eq!(part.sources.len(), part.nest.sources().len());
+    let buffer = |(rows, source): (&Vec<Rows>, &nest::Source)| {
+        let mut packed = random.bytes(source.bytes());
+        for rows in rows {
+            pack_rows(rows, images[rows.source], &mut packed);
+        }
+        packed
+    };
+    part.sources.iter().zip(part.nest.sources()).map(buffer).collect()
+}
+
+fn pack_rows(rows: &Rows, image: &[u8], packed: &mut [u8]) {
     for row in 0..rows.count() {
         for bit in 0..rows.bits {
             let from = rows.first_bit(row) + bit.cast_signed();
             let set = usize::try_from(from).ok().filter(|&from| from / 8 < image.len());
             if let Some(from) = set {
-                put(&mut packed, row * rows.pitch * 8 + bit, image[from / 8] >> (from % 8) & 1);
+                let to = (rows.place + row * rows.pitch) * 8 + bit;
+                put(packed, to, image[from / 8] >> (from % 8) & 1);
             }
         }
     }
-    packed
 }
 
 fn put(image: &mut [u8], bit: u64, value: u8) {
@@ -82,9 +99,9 @@ fn random_case(random: &mut Random) -> Case {
 
 /// Runs a nest on the host and writes its bits to `out`, starting at bit `first`. Returns the end
 /// of these bits.
-fn run_into(out: &mut [u8], first: u64, nest: &CopyNest, image: &[u8]) -> u64 {
+fn run_into(out: &mut [u8], first: u64, nest: &CopyNest, images: &[&[u8]]) -> u64 {
     let mut run = vec![0x5a; usize::try_from(nest.dst_bytes()).unwrap()];
-    host::run(nest, image, &mut run).unwrap();
+    host::run_sources(nest, images, &mut run).unwrap();
     let bits = nest.dst_units() * u64::from(nest.dst_bits());
     for bit in 0..bits {
         put(out, first + bit, run[usize::try_from(bit / 8).unwrap()] >> (bit % 8) & 1);
@@ -116,15 +133,17 @@ impl Totals {
         let mut end = 0;
         let mut seen = std::collections::HashSet::new();
         for item in split(nest, bytes, accept) {
-            let (Part { nest: own, rows, destination_bit }, _) = item.unwrap();
-            assert_eq!(destination_bit, end, "{nest}\n{own}");
+            let (part, _) = item.unwrap();
+            let own = &part.nest;
+            assert_eq!(part.destination_bit, end, "{nest}\n{own}");
             assert!(own.dst_bytes() <= bytes.max(64) && own.src_bytes() <= bytes.max(64), "{own}");
-            check_reads(&own);
-            let packed = pack(&rows, image, random);
-            end = run_into(&mut out, end, &own, &packed);
+            check_reads(own);
+            let packed = pack(&part, &[image], random);
+            let packed: Vec<&[u8]> = packed.iter().map(Vec::as_slice).collect();
+            end = run_into(&mut out, end, own, &packed);
             self.parts += 1;
-            self.gathered += u64::from(rows.count() > 1);
-            seen.insert(own);
+            self.gathered += u64::from(part.sources.iter().flatten().any(|rows| rows.count() > 1));
+            seen.insert(part.nest);
         }
         self.forms += seen.len() as u64;
         // The bits after packed elements in the last byte are zeros.
@@ -207,7 +226,7 @@ fn slabs_are_the_copy() {
         let mut end = 0;
         for (slab, before) in slabs(&nest, bytes) {
             assert!(before == end && slab.dst_bytes() <= bytes, "{nest}\n{slab}");
-            end = run_into(&mut out, before, &slab, &image);
+            end = run_into(&mut out, before, &slab, &[&image]);
             count += 1;
         }
         assert_eq!(end, nest.dst_units() * u64::from(nest.dst_bits()));
@@ -241,10 +260,199 @@ fn parts_are_few_and_packed_tightly() {
         for part in split(operation.nest(), bytes, |_| Ok::<_, ()>(())) {
             let (part, ()) = part.unwrap();
             parts += 1;
-            rows += part.rows.count();
-            packed += part.rows.count() * part.rows.pitch;
+            rows += part.sources.iter().flatten().map(Rows::count).sum::<u64>();
+            packed += part.nest.src_bytes();
             forms.insert(part.nest);
         }
         assert_eq!([parts, forms.len() as u64, rows, packed], expected, "{from} to {to}");
     }
+}
+
+/// The numbers of steps of programs by the outcome of splitting them.
+#[derive(Debug, Default)]
+struct Steps {
+    whole: u64,
+    split: u64,
+    scattered: u64,
+    looked_up: u64,
+    parts: u64,
+    buffers: u64,
+}
+
+impl Steps {
+    /// Runs a program step by step, and each step in parts of `bytes` bytes. Compares the contents
+    /// of every buffer with those that the whole step writes.
+    fn add(&mut self, program: &Program, images: &[&[u8]], bytes: u64, random: &mut Random) {
+        let mut buffers: BTreeMap<BufferId, Vec<u8>> = BTreeMap::new();
+        let parameters = images.iter().enumerate();
+        buffers.extend(parameters.map(|(of, image)| (BufferId::Parameter(of), image.to_vec())));
+        let constants = program.constants().iter().enumerate();
+        buffers.extend(constants.map(|(of, bytes)| (BufferId::Constant(of), bytes.clone())));
+        for step in program.steps() {
+            let sources: Vec<&[u8]> =
+                step.sources().iter().map(|source| buffers[source].as_slice()).collect();
+            let before = random.bytes(step.nest().dst_bytes());
+            let mut expected = before.clone();
+            host::run_sources(step.nest(), &sources, &mut expected).unwrap();
+            self.step(step.nest(), &sources, bytes, before, &expected, random);
+            buffers.insert(step.destination(), expected);
+        }
+    }
+
+    fn step(
+        &mut self,
+        nest: &CopyNest,
+        sources: &[&[u8]],
+        bytes: u64,
+        mut out: Vec<u8>,
+        expected: &[u8],
+        random: &mut Random,
+    ) {
+        if nest.is_scattered() {
+            self.scattered += 1;
+            return;
+        }
+        let known = know_lookups(nest.clone(), sources);
+        let target = Target::webgpu();
+        let accept = |part: &CopyNest| schedule(part.clone(), &target).map(drop);
+        let (mut parts, mut end) = (0, 0);
+        for item in split(&known, bytes, accept) {
+            let part = match item {
+                Ok((part, ())) => part,
+                Err(SplitError::TooWide { source }) => {
+                    assert!(!known.lookups().is_empty() && source < sources.len(), "{known}");
+                    self.looked_up += 1;
+                    return;
+                }
+                Err(SplitError::Rejected(error)) => panic!("{error}\n{known}"),
+            };
+            let own = &part.nest;
+            assert_eq!(part.destination_bit, end, "{nest}\n{own}");
+            assert!(own.dst_bytes() <= bytes, "{own}");
+            assert!(own.sources().iter().all(|source| source.bytes() <= bytes), "{own}");
+            let packed = pack(&part, sources, random);
+            let packed: Vec<&[u8]> = packed.iter().map(Vec::as_slice).collect();
+            // A part of a nest that keeps gaps changes some bits of what is there.
+            let length = usize::try_from(own.dst_bytes()).unwrap();
+            let mut run = vec![0; length];
+            let bits = own.dst_units() * u64::from(own.dst_bits());
+            for bit in 0..bits {
+                let from = usize::try_from(end + bit).unwrap();
+                put(&mut run, bit, out[from / 8] >> (from % 8) & 1);
+            }
+            host::run_sources(own, &packed, &mut run).unwrap();
+            for bit in 0..bits {
+                put(&mut out, end + bit, run[usize::try_from(bit / 8).unwrap()] >> (bit % 8) & 1);
+            }
+            end += bits;
+            parts += 1;
+            self.buffers = self.buffers.max(packed.len() as u64);
+        }
+        let total = nest.dst_units() * u64::from(nest.dst_bits());
+        assert_eq!(end, total);
+        // The bits after packed elements in the last byte are as the whole step writes them.
+        for bit in total..expected.len() as u64 * 8 {
+            put(&mut out, bit, expected[usize::try_from(bit / 8).unwrap()] >> (bit % 8) & 1);
+        }
+        assert!(out == expected, "{nest}\nin parts of {bytes} bytes\n{out:?}\n{expected:?}");
+        self.parts += parts;
+        *(if parts > 1 { &mut self.split } else { &mut self.whole }) += 1;
+    }
+}
+
+/// The steps of recorded programs: several sources, cases, quotients and lookups.
+#[test]
+fn parts_of_programs_are_the_programs() {
+    let mut random = Random(15);
+    let mut steps = Steps::default();
+    let all = [hlo_cases(), stablehlo_cases(), scatter_rows_cases(), donated_cases()];
+    for case in all.into_iter().flatten().filter(|case| case.is_ok()) {
+        let module = case.module().unwrap();
+        let Ok(program) = Program::lower(&module) else { continue };
+        let images = case.inputs();
+        if images.iter().map(Vec::len).sum::<usize>() > 1 << 16 {
+            continue;
+        }
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let largest = program.results().iter().map(ArrayBuffer::bytes).max().unwrap_or(0);
+        let bytes = random.pick(&[64, 128, 256, 1024]).max(largest / 12).next_multiple_of(16);
+        steps.add(&program, &images, bytes, &mut random);
+        if let Ok(program) = Program::lower_in_place(&module)
+            && !program.aliases().is_empty()
+        {
+            steps.add(&program, &images, bytes, &mut random);
+        }
+    }
+    println!("{steps:?}");
+    assert!(steps.split > 700 && steps.buffers >= 3, "{steps:?}");
+    assert!(steps.looked_up * 4 < steps.split, "{steps:?}");
+}
+
+#[test]
+fn parts_of_random_programs_are_the_programs() {
+    let mut steps = Steps::default();
+    for seed in 0..cases(400) {
+        let mut random = Random((seed << 32) + 16);
+        let module = if random.one_in(2) {
+            let limits =
+                chains::Limits { elements: 3_000, steps: 8, only_shapes: random.one_in(3) };
+            chains::chain(&mut random, limits).module
+        } else {
+            generate::module(&mut random)
+        };
+        let images = generate::images(&mut random, &module);
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let Ok(program) = Program::lower(&module) else { continue };
+        let largest = program.results().iter().map(ArrayBuffer::bytes).max().unwrap_or(0);
+        let bytes = random.pick(&[64, 128, 256, 1024]).max(largest / 12).next_multiple_of(16);
+        steps.add(&program, &images, bytes, &mut random);
+    }
+    println!("{steps:?}");
+    assert!(steps.split > steps.whole / 4 && steps.split > 50, "{steps:?}");
+}
+
+/// A part of a program reads at most about twice the bytes that it needs, whatever its cases are.
+/// These are the numbers of parts, and of the bytes that all parts together read.
+#[test]
+fn parts_of_programs_are_few_and_packed_tightly() {
+    let concatenation = "x = u8[64,256] parameter(0) y = u8[64,256] parameter(1) ROOT r = u8[64,512] concatenate(x, y), dimensions={1}";
+    let turned = "x = u8[256,64] parameter(0) t = u8[64,256] transpose(x), dimensions={1,0} y = u8[64,256] parameter(1) ROOT r = u8[128,256] concatenate(t, y), dimensions={0}";
+    let chosen = "m = pred[128,256] parameter(0) x = u8[128,256] parameter(1) y = u8[128,256] parameter(2) ROOT r = u8[128,256] select(m, x, y)";
+    let padded = "x = u8[100,200] parameter(0) z = u8[] constant(7) ROOT r = u8[128,256] pad(x, z), padding=14_14x28_28";
+    let started = "x = u8[256,256] parameter(0) i = s32[] parameter(1) j = s32[] parameter(2) ROOT r = u8[128,128] dynamic-slice(x, i, j), dynamic_slice_sizes={128,128}";
+    let expected = [
+        (concatenation, [16, 36_864]),
+        (turned, [24, 32_768]),
+        (chosen, [16, 98_304]),
+        (padded, [16, 20_000]),
+        (started, [8, 31_744]),
+    ];
+    let given = expected.map(|(text, _)| {
+        let module =
+            stridec::hlo::Module::parse(&format!("ENTRY e {{ {} }}", text.replace(") ", ")\n")))
+                .unwrap();
+        let program = Program::lower(&module).unwrap();
+        let images: Vec<Vec<u8>> = program
+            .parameters()
+            .iter()
+            .map(|of| vec![1; usize::try_from(of.bytes()).unwrap()])
+            .collect();
+        let [step] = program.steps() else { panic!("{text}") };
+        let sources: Vec<&[u8]> = step
+            .sources()
+            .iter()
+            .map(|source| match source {
+                BufferId::Parameter(number) => images[*number].as_slice(),
+                other => panic!("{other}"),
+            })
+            .collect();
+        let (mut parts, mut read) = (0, 0);
+        for part in split(&know_lookups(step.nest().clone(), &sources), 4096, |_| Ok::<_, ()>(())) {
+            let (part, ()) = part.unwrap();
+            parts += 1;
+            read += part.nest.sources().iter().map(nest::Source::bytes).sum::<u64>();
+        }
+        (text, [parts, read])
+    });
+    assert_eq!(given, expected);
 }

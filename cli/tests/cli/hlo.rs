@@ -319,7 +319,7 @@ fn buffers_past_a_binding_are_refused_with_what_helps() {
         "kernel of result 0, u8[16385,16384]: source: expected an image of at most 134217728 bytes",
     );
     let help = "; for a device that binds more, give --target adapter or --limit \
-                max_storage_buffer_binding_size=268435456; `stridec run` runs such a program on the host";
+                max_storage_buffer_binding_size=268435456; `stridec run` cuts the steps of such a program into parts";
     assert!(ran.stderr.contains(help), "{}", ran.stderr);
     let raised = "compile hlo @m.txt --limit max_storage_buffer_binding_size=268451840";
     let ran = sandbox.stridec(&words(raised));
