@@ -32,7 +32,7 @@ fn masks_of_the_index_become_guards() {
         ("window", [2, 2]),
         ("outside_window", [2, 2]),
         ("product", [3, 3]),
-        ("exclusive", [4, 3]),
+        ("exclusive", [4, 4]),
         ("eye", [2, 1]),
         ("blocks", [3, 3]),
     ] {
@@ -80,7 +80,7 @@ fn loaded_masks_choose_between_whole_copies() {
         ("mask_both", "if true, from the source; if false, from the source"),
         ("nested", "if true, from the source; if false, from a buffer"),
         ("padded", "if true, from a buffer; if false, from a buffer"),
-        ("causal_and_mask", "if true, from a buffer; if false, a constant"),
+        ("causal_and_mask", "if true, from a buffer; if false, from a buffer"),
     ] {
         let program = program(name);
         let of = host::plan(program.steps()[0].nest(), 1);
