@@ -80,7 +80,7 @@ impl Mask {
         });
         match inside {
             Some(inside) => Decided::Bits(self.holds(inside).into()),
-            None => Decided::By(self),
+            None => Decided::By(Box::new(self)),
         }
     }
 }
@@ -93,7 +93,7 @@ enum Decided {
     /// The bits of the element.
     Bits(u128),
     /// The element depends on a mask that is not known yet.
-    By(Mask),
+    By(Box<Mask>),
     /// The element depends on more than masks.
     Open,
 }
@@ -146,7 +146,7 @@ impl Pull<'_, '_> {
                     ends.iter_mut().zip([(split.inside, true), (split.outside, false)])
                 {
                     if let Some((half, _)) = half {
-                        known.push((mask.clone(), inside));
+                        known.push((Mask::clone(&mask), inside));
                         let fits = self.divide(half, predicate, at, known, parts)?;
                         known.pop();
                         if !fits {
