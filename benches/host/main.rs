@@ -10,6 +10,7 @@
 //! cargo bench --no-default-features --bench host -- --cases gathers [--only TEXT] [--repetitions 15]
 //! cargo bench --no-default-features --bench host -- --cases in-place [--only TEXT]
 //! cargo bench --no-default-features --bench host -- --cases masks [--only TEXT]
+//!     [--jax FILE.json] [--repetitions 15]
 //! cargo bench --no-default-features --bench host -- --cases conversions [--threads 1] [--only TEXT]
 //! cargo bench --no-default-features --bench host -- --cases sweep [--seed 1] [--count 160] [--threads 1] [--only TEXT]
 //! cargo bench --no-default-features --bench host -- --cases windows [--seed 1] [--count 100] [--threads 1] [--only TEXT]

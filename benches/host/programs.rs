@@ -4,7 +4,10 @@
 use std::{error::Error, fs};
 
 use rayon::ThreadPoolBuilder;
-use stridec::{hlo::Module, program::Program};
+use stridec::{
+    hlo::Module,
+    program::{ArrayBuffer, Program},
+};
 
 use super::{
     base64, image,
@@ -13,6 +16,16 @@ use super::{
 
 /// Times every module of `benches/data/programs.jsonl` on one thread, with default layouts.
 pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
+    let modules = include_str!("../data/programs.jsonl");
+    measure_modules(modules, |buffer| image(buffer.bytes()), repetitions)
+}
+
+/// Times the modules in the lines of a file. `parameter` returns the image of a parameter.
+pub fn measure_modules(
+    modules: &str,
+    mut parameter: impl FnMut(&ArrayBuffer) -> Vec<u8>,
+    repetitions: usize,
+) -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let jax = option("--jax").map(fs::read_to_string).transpose()?;
     let jax: serde_json::Value =
@@ -20,7 +33,7 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     let mut report = Report::new("host");
     let (mut of_memcpy, mut over_jax) = (vec![], vec![]);
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
-    for line in include_str!("../data/programs.jsonl").lines() {
+    for line in modules.lines() {
         let case: serde_json::Value = serde_json::from_str(line)?;
         let name = case["name"].as_str().ok_or("expected a name")?;
         if !name.contains(&only) {
@@ -28,8 +41,7 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
         }
         let module = base64::decode(case["module"].as_str().ok_or("expected a module")?);
         let program = Program::lower(&Module::decode(&module)?.with_default_layouts())?;
-        let parameters: Vec<Vec<u8>> =
-            program.parameters().iter().map(|buffer| image(buffer.bytes())).collect();
+        let parameters: Vec<Vec<u8>> = program.parameters().iter().map(&mut parameter).collect();
         let parameters: Vec<&[u8]> = parameters.iter().map(Vec::as_slice).collect();
         let timings = pool.install(|| beside_memcpy(&program, &parameters, repetitions));
         report.add(name, &timings);
@@ -54,7 +66,7 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
 }
 
 /// Times a program and a copy of the same number of bytes as the program's results.
-pub fn beside_memcpy(program: &Program, parameters: &[&[u8]], repetitions: usize) -> Vec<Timing> {
+fn beside_memcpy(program: &Program, parameters: &[&[u8]], repetitions: usize) -> Vec<Timing> {
     let mut results: Vec<Vec<u8>> =
         program.results().iter().map(|buffer| image(buffer.bytes())).collect();
     let bytes = results.iter().map(Vec::len).sum();

@@ -1,9 +1,10 @@
 """Programs that only move data, as JAX writes and runs them, on one thread.
 
-    python3 benches/peers/programs_jax.py modules            writes benches/data/programs.jsonl: a module for each function
+    python3 benches/peers/programs_jax.py modules            writes benches/data/programs.jsonl and masks.jsonl: a module
+                                                             for each function
     python3 benches/peers/programs_jax.py time OUT.json [N]  runs each N times, and writes the best milliseconds by name
 
-for `cargo bench --bench host -- --cases programs --jax OUT.json`. Needs `pip install jax`. JAX's own threads are switched
+for `cargo bench --bench host -- --cases programs --jax OUT.json`, or `--cases masks`. Needs `pip install jax`. JAX's own threads are switched
 off by flags, and the process keeps to one processor.
 """
 
@@ -21,8 +22,9 @@ if hasattr(os, "sched_setaffinity"):
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-MODULES = pathlib.Path(__file__).parent.parent / "data" / "programs.jsonl"
+DATA = pathlib.Path(__file__).parent.parent / "data"
 
 
 def space_to_depth(x):
@@ -72,19 +74,75 @@ CASES += [
     ("u8 stack of channels", lambda *x: jnp.stack(x, axis=-1), [(2160, 3840)] * 3, jnp.uint8),
     ("bf16 split heads, first column cut", split_heads, [(16, 1024, 1025)], jnp.bfloat16),
 ]
+CASES = [(name, function, [(shape, dtype) for shape in shapes]) for name, function, shapes, dtype in CASES]
+
+
+def where_zero(mask, x):
+    return jnp.where(mask, x, 0)
+
+
+def where_triangle(x):
+    return jnp.where(jnp.tril(jnp.ones(x.shape[-2:])), x, -jnp.inf)
+
+
+def causal_and_padding(mask, x):
+    return jnp.where(jnp.tril(jnp.ones(x.shape, bool)) & mask, x, -1e9)
+
+
+def causal_by_ranges(x):
+    rows, columns = (jnp.arange(extent) for extent in x.shape)
+    return jnp.where(rows[:, None] >= columns[None], x, -jnp.inf)
+
+
+ORDER = np.array([3, 1, 4, 15, 9, 2, 6, 5, 8, 7, 0, 10, 14, 13, 12, 11])
+F, I, B, U8, S8 = jnp.float32, jnp.int32, jnp.bool_, jnp.uint8, jnp.int8
+# Indices are below 1000, so that they fit every case.
+MASKS = [
+    (f"{name} {rows}", function, [((rows, rows), dtype) for dtype in dtypes])
+    for rows in (256, 1024, 2048)
+    for name, function, dtypes in [
+        ("where(mask, x, 0)", where_zero, [B, F]),
+        ("where(mask, x, y)", jnp.where, [B, F, F]),
+        ("where(tril(ones), x, -inf)", where_triangle, [F]),
+        ("where(rows >= columns, x, -inf)", causal_by_ranges, [F]),
+        ("where(tril & mask, x, -1e9)", causal_and_padding, [B, F]),
+        ("tril(x)", jnp.tril, [F]),
+    ]
+] + [
+    ("where(tril(ones), x, -inf) 8x1024", where_triangle, [((8, 1024, 1024), F)]),
+    ("bf16 where(mask, x, 0) 2048", where_zero, [((2048, 2048), B), ((2048, 2048), jnp.bfloat16)]),
+    ("x[:, idx]", lambda x, i: x[:, i], [((4096, 1000), F), ((1000,), I)]),
+    ("x[:, idx] of 256 rows", lambda x, i: x[:, i], [((256, 1000), F), ((1000,), I)]),
+    ("x[:, permutation]", lambda x: x[:, ORDER], [((65536, 16), F)]),
+    ("x[..., order of 8]", lambda x: x[..., np.array([0, 4, 1, 5, 2, 6, 3, 7])], [((4096, 512, 8), S8)]),
+    ("take_along_axis 1024", lambda x, i: jnp.take_along_axis(x, i, axis=1), [((1024, 1024), F), ((1024, 1024), I)]),
+    ("table[x], u8", lambda t, x: t[x], [((256,), U8), ((1 << 22,), U8)]),
+]
+LISTS = {"programs": CASES, "masks": MASKS}
+
+
+def operand(rng, shape, dtype):
+    """Random masks and indices, and elements that are all 1."""
+    if dtype == B:
+        return jnp.asarray(rng.random(shape) < 0.5)
+    if dtype == I:
+        return jnp.asarray(rng.integers(1000, size=shape, dtype=np.int32))
+    return jnp.ones(shape, dtype)
 
 
 def main():
     if sys.argv[1:] == ["modules"]:
-        with open(MODULES, "w") as out:
-            for name, function, shapes, dtype in CASES:
-                operands = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
-                module = jax.jit(function).lower(*operands).compiler_ir("hlo").as_serialized_hlo_module_proto()
-                print(json.dumps({"name": name, "module": base64.b64encode(module).decode()}), file=out)
+        for file, cases in LISTS.items():
+            with open(DATA / f"{file}.jsonl", "w") as out:
+                for name, function, operands in cases:
+                    operands = [jax.ShapeDtypeStruct(*operand) for operand in operands]
+                    module = jax.jit(function).lower(*operands).compiler_ir("hlo").as_serialized_hlo_module_proto()
+                    print(json.dumps({"name": name, "module": base64.b64encode(module).decode()}), file=out)
         return
     best = {}
-    for name, function, shapes, dtype in CASES:
-        operands = [jnp.ones(shape, dtype) for shape in shapes]
+    rng = np.random.default_rng(1)
+    for name, function, operands in CASES + MASKS:
+        operands = [operand(rng, *of) for of in operands]
         compiled = jax.jit(function).lower(*operands).compile()
         best[name] = float("inf")
         for _ in range(int(sys.argv[3]) if len(sys.argv) > 3 else 15):

@@ -12,7 +12,7 @@ use crate::nest::{CopyNest, TableCopy, Value, signed, slabs};
 
 /// The least number of positions that are looked up here. For fewer, preparing the tables takes
 /// longer than gathering the elements one by one.
-const LEAST_POSITIONS: u64 = 1 << 12;
+pub(super) const LEAST_POSITIONS: u64 = 1 << 12;
 
 /// The number of codes in a slab, the part of the destination that is filled through one buffer. A
 /// slab has more codes if it otherwise could not use whole cache lines of the source. The codes and
@@ -110,7 +110,7 @@ fn fill_units<const BYTES: usize>(
 /// through one buffer. If codes that are neighbours in the source are far apart in the destination,
 /// the slab is so long that it uses whole cache lines of the source, because several slabs would
 /// otherwise read the same lines.
-fn slab_codes(codes: &CopyNest) -> u64 {
+pub(super) fn slab_codes(codes: &CopyNest) -> u64 {
     let mut inner = u64::from(codes.dst_bits() / 8);
     let mut most = SLAB_CODES;
     for axis in codes.axes().rev() {

@@ -61,7 +61,8 @@
 //!
 //! - A nest that looks up the source of every position or row, such as a gather, is not divided
 //!   into boxes, because every row would be a box of its own (`gathered`, `tables`, `columns`,
-//!   `lane`).
+//!   `lane`). If the nest only chooses between two values by a predicate of each position, the
+//!   values are copied without the predicate first (`chosen`).
 //! - Resharding copies from the destination of a nest back to its source. It reads the boxes of the
 //!   nest and moves their bytes itself (`reads`).
 //!
@@ -75,6 +76,7 @@
 mod bits;
 mod box_copy;
 mod boxes;
+mod chosen;
 mod columns;
 mod conversions;
 mod converted;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::{
     HostError,
     boxes::WalkBox,
-    gathered,
+    chosen, gathered,
     kept::{self, Record},
     looked_up,
     machine::Machine,
@@ -89,6 +89,7 @@ pub fn run_sources(
     } else {
         let nest = nest.clone().with_constants_from(sources);
         if !looked_up::fill(&nest, sources, destination)
+            && !chosen::fill(&nest, sources, destination)
             && !gathered::fill(&nest, sources, destination)
         {
             fill(Machine::here(), &nest, sources, destination);
@@ -122,8 +123,10 @@ pub(super) fn plan_with(
     if !nest.lookups().is_empty() {
         // Lookups that do not depend on the position become constants before a copy is planned.
         let changes = nest.lookups().iter().any(Lookup::is_constant) || nest.scattered().is_some();
-        let plan =
-            if changes { None } else { looked_up::plan(nest).or_else(|| gathered::plan(nest)) };
+        let plans = || {
+            looked_up::plan(nest).or_else(|| chosen::plan(nest)).or_else(|| gathered::plan(nest))
+        };
+        let plan = if changes { None } else { plans() };
         return plan.unwrap_or_else(|| "indices are read first, and decide the steps\n".to_owned());
     }
     // The shares take their addresses and their alignment from this image. Nothing is written to

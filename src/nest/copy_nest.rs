@@ -450,16 +450,22 @@ impl CopyNest {
         let constants: SmallVec<[bool; 4]> = self.lookups.iter().map(Lookup::is_constant).collect();
         for number in (0..constants.len()).rev().filter(|&number| constants[number]) {
             let constant = |form: &Affine| form.as_constant().unwrap_or_default();
-            let value = self.lookups.remove(number).value(images, constant);
-            let value = Affine::constant(signed(value));
-            self.map(|form| {
-                form.substitute(Value::Lookup(number), &value).rename(|value| match value {
-                    Value::Lookup(other) if other > number => Value::Lookup(other - 1),
-                    value => value,
-                });
-            });
+            let value = self.lookups[number].value(images, constant);
+            self.fix_lookup(number, value);
         }
         self
+    }
+
+    /// Removes a lookup, replaces it by `value` in every expression, and renumbers the others.
+    pub(super) fn fix_lookup(&mut self, number: usize, value: u64) {
+        self.lookups.remove(number);
+        let value = Affine::constant(signed(value));
+        self.map(|form| {
+            form.substitute(Value::Lookup(number), &value).rename(|value| match value {
+                Value::Lookup(other) if other > number => Value::Lookup(other - 1),
+                value => value,
+            });
+        });
     }
 
     /// Applies `change` to every expression of the nest.

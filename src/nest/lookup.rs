@@ -247,6 +247,28 @@ impl Lookup {
         })
     }
 
+    /// Returns the only integer that the lookup loads, called its *code*, if the value depends on
+    /// nothing else and the code has at most 8 bits. The result has the type of the integer, the
+    /// source, and the offset in the source.
+    pub(super) fn code(&self) -> Option<(Integer, usize, &Affine)> {
+        let mut loads = self.numbers.iter().filter_map(|number| match &number.of {
+            LookupExpr::Load { source, at } => Some((number.integer, *source, at)),
+            _ => None,
+        });
+        let code = loads.next().filter(|_| loads.next().is_none())?;
+        let is_alone = !self.numbers.iter().any(|it| matches!(it.of, LookupExpr::Index(_)));
+        (is_alone && code.0.bits_in_memory() <= 8).then_some(code)
+    }
+
+    /// Returns the value of the lookup for each [`code`](Self::code). The nest has `sources`
+    /// sources.
+    pub(super) fn of_codes(&self, sources: usize) -> [u64; 256] {
+        std::array::from_fn(|code| {
+            let image = [code.to_le_bytes()[0]];
+            self.value(&vec![&image[..]; sources], |_| 0)
+        })
+    }
+
     /// Returns the value of the lookup. `images` holds the bytes of each source of the nest, and
     /// `of_form` evaluates an expression. If a source has no bytes there, its integers count as 0.
     ///

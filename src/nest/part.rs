@@ -117,7 +117,7 @@ pub(super) fn part(
 /// Returns a copy that executes only the steps of `nest` in `ranges` and reads the whole source,
 /// without packed rows. Also returns the offset, in bits, of the range of the destination that the
 /// copy writes.
-pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
+pub(crate) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let (own, first) = restricted(nest, ranges);
     (widen(coalesce(refine(own))), first * u64::from(nest.dst_bits))
 }

@@ -72,13 +72,25 @@ pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
 /// Each item has a slab, which is a copy that reads the whole source, and the offset of the slab's
 /// range in the destination, in bits.
 pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest, u64)> + '_ {
+    slab_ranges(nest, max_bytes).map(|ranges| slab(nest, &ranges))
+}
+
+/// Returns the ranges of steps that [`slabs`] gives to [`slab`], one for each axis. The ranges of a
+/// nest also cut every other nest with the same axes and the same destination.
+pub(crate) fn slab_ranges(
+    nest: &CopyNest,
+    max_bytes: u64,
+) -> impl Iterator<Item = SlabRanges> + '_ {
     let mut remaining = Remaining::new(nest);
     let most = max_bytes.max(MIN_BYTES) * 8 / u64::from(nest.dst_bits);
     std::iter::from_fn(move || {
         let positions = remaining.next(most)?;
-        Some(slab(nest, &remaining.ranges(positions)))
+        Some(remaining.ranges(positions))
     })
 }
+
+/// The first step and the number of steps along each axis, outermost first.
+pub(crate) type SlabRanges = SmallVec<[(u64, u64); 8]>;
 
 /// An iterator over the parts of a copy, in the order of the destination. [`split`] creates it.
 #[derive(Debug)]
@@ -206,7 +218,7 @@ impl<'a> Remaining<'a> {
     }
 
     /// Returns a range as a first step and a number of steps along each axis, outermost first.
-    fn ranges(&self, positions: WalkRange) -> SmallVec<[(u64, u64); 8]> {
+    fn ranges(&self, positions: WalkRange) -> SlabRanges {
         let mut inner = self.nest.positions();
         let mut rest = positions.first;
         let range = |(axis, &extent): (usize, &u64)| {

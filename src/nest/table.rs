@@ -111,11 +111,7 @@ impl CopyNest {
         else {
             return None;
         };
-        let mut loads = lookup.numbers.iter().filter_map(|number| match &number.of {
-            LookupExpr::Load { source, at } => Some((number.integer, *source, at)),
-            _ => None,
-        });
-        let (integer, source, code) = loads.next().filter(|_| loads.next().is_none())?;
+        let (integer, source, code) = lookup.code()?;
         let weight = at.weight(Value::Lookup(0));
         let start = at.clone().plus(-weight, &Affine::value(Value::Lookup(0)));
         let is_of_axes =
@@ -123,26 +119,18 @@ impl CopyNest {
         let is_two_passes = when.is_empty()
             && *table != source
             && weight > 0
-            && integer.bits_in_memory() <= 8
             && self.src_bits == self.dst_bits
             && self.dst_bits.is_multiple_of(8)
             && self.gaps == Gaps::Fill
             && self.keeps_units()
             && self.scattered.is_none()
             && is_of_axes(&start)
-            && !lookup.numbers.iter().any(|number| matches!(number.of, LookupExpr::Index(_)))
             && self.quotients.iter().all(|quotient| is_of_axes(&quotient.of));
         if !is_two_passes {
             return None;
         }
-        let entry = |code: u8| {
-            let image = [code];
-            let mut images: Vec<&[u8]> = vec![&[]; self.sources.len()];
-            images[source] = &image;
-            lookup.value(&images, |_| 0) * weight.unsigned_abs()
-        };
-        let mut entries = Box::new([0; 256]);
-        (0..=u8::MAX).zip(entries.iter_mut()).for_each(|(code, to)| *to = entry(code));
+        let entries = lookup.of_codes(self.sources.len());
+        let entries = Box::new(entries.map(|entry| entry * weight.unsigned_abs()));
         let codes = CopyNest {
             lookups: vec![],
             sources: smallvec![self.sources[source]],

@@ -88,13 +88,11 @@ impl Pull<'_, '_> {
             let value = self.constant_buffer(origin, literal);
             return self.read(item, value, shape);
         };
-        let is_cut = self.bits < 8 && self.unit == 8;
-        let kept = if is_cut { u128::MAX >> (128 - self.bits) } else { u128::MAX };
         let (bits, element_type) = match self.converted.inside() {
             Some(conversion) => (conversion.apply(bits), conversion.to()),
             None => (bits, shape.element_type()),
         };
-        self.bits(item, bits & kept, parts(element_type, self.unit))
+        self.bits(item, bits, parts(element_type, self.unit))
     }
 
     /// Returns the buffer that holds the constant `literal`. The first call for the same `origin`
@@ -115,7 +113,9 @@ impl Pull<'_, '_> {
     /// bits. Otherwise each unit gets a case.
     fn bits(&mut self, item: PendingValue, bits: u128, parts: u32) -> Result<(), Halt> {
         let PendingValue { region, part, .. } = item;
-        let mask = u128::MAX >> (128 - self.unit);
+        // A byte of an element that has fewer bits keeps only these.
+        let is_cut = self.bits < 8 && self.unit == 8;
+        let mask = u128::MAX >> (128 - if is_cut { self.bits } else { self.unit });
         let is_negative = |unit: u128| self.extends && unit >> (self.unit - 1) & 1 == 1;
         let unit = |part: u64| {
             let unit = bits >> (u32::try_from(part).unwrap_or(0) * self.unit) & mask;

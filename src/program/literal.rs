@@ -2,6 +2,7 @@
 
 use crate::{
     hlo::Literal,
+    nest::Index,
     shape::{ElementType, Shape, queries},
 };
 
@@ -52,6 +53,17 @@ pub(super) fn uniform(literal: &Literal) -> Option<u128> {
     let mut chunks = literal.bytes().chunks_exact(bytes);
     let first = chunks.next()?;
     chunks.all(|chunk| chunk == first).then(|| element(literal, 0))
+}
+
+/// Returns the bits of the element at `index` if all elements are equal, or if the index is known
+/// at compile time. Returns `None` otherwise.
+pub(super) fn constant_at(literal: &Literal, index: &[Index]) -> Option<u128> {
+    let sizes = extents(literal.shape()).unwrap_or_default();
+    let place = index
+        .iter()
+        .zip(&sizes)
+        .try_fold(0, |place, (index, size)| index.as_constant().map(|index| place * size + index));
+    uniform(literal).or_else(|| place.map(|place| element(literal, place)))
 }
 
 /// Returns true if the type is a signed or unsigned integer. `pred` does not count as an integer.

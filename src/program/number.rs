@@ -9,7 +9,7 @@
 use super::{
     BufferId, ProgramError,
     graph::{ArrayOrigin, GraphNode, TuplePath},
-    literal::{element, extents, storage_bits, uniform},
+    literal::{constant_at, storage_bits},
     numbers::{LookupBuilder, comparison, integer},
     pull::{Halt, Pull, Stop, unsupported},
     window::padded,
@@ -84,7 +84,7 @@ impl Pull<'_, '_> {
         if last == 0 {
             return Ok(Index::constant(0));
         }
-        if let Some(index) = self.integer(region, node, index, 0)? {
+        if let Some(index) = self.integer(region, node, index)? {
             let (low, high) = index.interval();
             if low >= 0 && high.unsigned_abs() <= last {
                 return Ok(index);
@@ -333,12 +333,7 @@ impl Pull<'_, '_> {
         let Some(own) = integer(shape.element_type()) else {
             return Err(unsupported(self.graph, node, NO_INTEGER));
         };
-        let sizes = extents(shape).unwrap_or_default();
-        let place = index.iter().zip(&sizes).try_fold(0, |place, (index, size)| {
-            index.as_constant().map(|index| place * size + index)
-        });
-        let bits = uniform(literal).or_else(|| place.map(|place| element(literal, place)));
-        if let Some(bits) = bits {
+        if let Some(bits) = constant_at(literal, index) {
             let value = own.wrap(bits.cast_signed());
             return Ok(numbers.add(own, LookupExpr::Constant(value))?);
         }

@@ -12,7 +12,7 @@ use crate::{
     Operation, Tensor,
     hlo::Module,
     host::{
-        gathered, kept, looked_up, plain,
+        chosen, gathered, kept, looked_up, plain,
         run::{fill, plan_with, run_sources},
         simd::Simd,
         step::CopyStep,
@@ -400,6 +400,84 @@ const GATHERS: &[[&str; 4]] = &[
     ["u4[5000,64]", "s32[300,1]", "u4[300,64]", "offset_dims={1}, slice_sizes={1,64}"],
 ];
 
+/// Choices by predicates that are loaded: the shape of the result, and the instructions.
+const CHOICES: [[&str; 2]; 8] = [
+    [
+        "f32[300,500]",
+        "m = pred[300,500] parameter(0)
+         x = f32[300,500] parameter(1)
+         z = f32[] constant(0)
+         y = f32[300,500] broadcast(z), dimensions={}
+         ROOT r = f32[300,500] select(m, x, y)",
+    ],
+    [
+        "bf16[300,500]",
+        "m = pred[300,500] parameter(0)
+         x = bf16[300,500] parameter(1)
+         y = bf16[300,500] parameter(2)
+         ROOT r = bf16[300,500] select(m, x, y)",
+    ],
+    [
+        "f32[300,500]",
+        "b = pred[500,300] parameter(0)
+         m = pred[300,500] transpose(b), dimensions={1,0}
+         x = f32[300,500] parameter(1)
+         y = f32[300,500] reverse(x), dimensions={1}
+         ROOT r = f32[300,500] select(m, x, y)",
+    ],
+    // One predicate for each row, and one for each column.
+    [
+        "f32[300,500]",
+        "b = pred[300] parameter(0)
+         m = pred[300,500] broadcast(b), dimensions={0}
+         x = f32[300,500] parameter(1)
+         y = f32[300,500] parameter(2)
+         ROOT r = f32[300,500] select(m, x, y)",
+    ],
+    [
+        "f32[300,500]",
+        "b = pred[500] parameter(0)
+         m = pred[300,500] broadcast(b), dimensions={1}
+         x = f32[300,500] parameter(1)
+         y = f32[300,500] parameter(2)
+         ROOT r = f32[300,500] select(m, x, y)",
+    ],
+    // A predicate that is negated, and tested on one side of a diagonal only.
+    [
+        "f64[300,500]",
+        "m = pred[300,500] parameter(0)
+         n = pred[300,500] not(m)
+         i = s32[300,500] iota(), iota_dimension=0
+         j = s32[300,500] iota(), iota_dimension=1
+         t = pred[300,500] compare(i, j), direction=GE
+         p = pred[300,500] and(t, n)
+         x = f64[300,500] parameter(1)
+         y = f64[300,500] parameter(2)
+         ROOT r = f64[300,500] select(p, x, y)",
+    ],
+    [
+        "u8[300,500]",
+        "m = pred[300,500] parameter(0)
+         n = pred[300,500] parameter(1)
+         x = u8[300,500] parameter(2)
+         y = u8[300,500] parameter(3)
+         z = u8[300,500] parameter(4)
+         s = u8[300,500] select(n, y, z)
+         ROOT r = u8[300,500] select(m, x, s)",
+    ],
+    // A predicate of more than one byte.
+    [
+        "f32[300,500]",
+        "i = s32[300,500] parameter(0)
+         c = s32[] constant(5)
+         k = s32[300,500] broadcast(c), dimensions={}
+         m = pred[300,500] compare(i, k), direction=EQ
+         x = f32[300,500] parameter(1)
+         y = f32[300,500] parameter(2)
+         ROOT r = f32[300,500] select(m, x, y)",
+    ],
+];
+
 /// Compares the plans of copies that convert or look up their elements with a snapshot.
 #[test]
 fn conversions_and_lookups_have_the_plans_of_the_snapshot() {
@@ -421,12 +499,14 @@ fn lookups_are_filled_as_planned() {
         let plan = plan_with(&MACHINES[3], None, &nest, 1);
         let filled = looked_up::fill(&nest, &images, &mut out);
         assert_eq!(filled, plan.starts_with("elements looked up"), "{plan}");
+        let filled = chosen::fill(&nest, &images, &mut out);
+        assert_eq!(filled, plan.starts_with("units of"), "{plan}");
         let filled = gathered::fill(&nest, &images, &mut out);
         assert!(filled || !plan.starts_with("rows of"), "{plan}");
     }
 }
 
-/// Returns the nests of [`CONVERTED`], [`LOOKED_UP`] and [`GATHERS`] with their names.
+/// Returns the nests of [`CONVERTED`], [`LOOKED_UP`], [`GATHERS`] and [`CHOICES`] with their names.
 fn converted_and_looked_up() -> Vec<(String, CopyNest)> {
     let mut copies: Vec<(String, CopyNest)> = Vec::new();
     let relayout = |from: &str, to: &str| {
@@ -459,6 +539,14 @@ fn converted_and_looked_up() -> Vec<(String, CopyNest)> {
         let [operand, indices, result, _] = gather;
         for nest in nests_of_gather(gather) {
             copies.push((format!("{operand} gather {indices} to {result}"), nest));
+        }
+    }
+    for (number, [result, instructions]) in CHOICES.into_iter().enumerate() {
+        let text = format!("HloModule m\n\nENTRY e {{\n{instructions}\n}}\n");
+        let module = Module::parse(&text).expect("a module").with_default_layouts();
+        let program = Program::lower(&module).expect("a program");
+        for step in program.steps() {
+            copies.push((format!("{result} chosen by predicates, {number}"), step.nest().clone()));
         }
     }
     copies

@@ -29,7 +29,7 @@ mod x86;
 
 pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
-pub(super) use loops::each_unit;
+pub(super) use loops::{choose_units, each_unit};
 pub(super) use registers::{PatternByte, PatternLoop, PatternSource, Registers, span};
 pub(super) use select::{NO_BYTE, Selection, TRIPLE};
 pub(super) use set::Simd;

@@ -281,3 +281,20 @@ fn a_bit_is_followed_through_bitcast_conversions() {
     let stridec::program::Origin::Parameter { index, bit, .. } = way.origin else { panic!() };
     assert_eq!((index, bit), (vec![2], 2 * 16 + 2 * 4 + 1));
 }
+
+/// Byte 7 of a constant of 8 bytes becomes byte 0, of which a narrower integer keeps the low bits.
+#[test]
+fn low_bits_of_any_byte_of_a_constant() {
+    let text = "HloModule m
+
+        ENTRY e {
+          c = s64[] constant(-4744335103737584736)
+          wide = s64[3] broadcast(c), dimensions={}
+          bytes = u8[3,8] bitcast-convert(wide)
+          turned = u8[3,8] reverse(bytes), dimensions={1}
+          again = s64[3] bitcast-convert(turned)
+          ROOT low = u4[3] convert(again)
+        }";
+    let low = (-4_744_335_103_737_584_736_i64).to_le_bytes()[7] & 0xf;
+    assert_eq!(super::results(text, &[]), [[low; 3]]);
+}

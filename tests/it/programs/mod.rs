@@ -9,6 +9,7 @@ mod folds;
 mod gathers;
 mod identities;
 mod interleave;
+mod masks;
 mod pads;
 mod scatter_rows;
 mod scratch;

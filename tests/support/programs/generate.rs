@@ -780,11 +780,70 @@ impl Program<'_> {
         self.push(Opcode::BitcastConvert, &[place], sizes);
     }
 
-    /// Keeps the elements on one side of a diagonal, like `tril` of numpy, and replaces the others
-    /// by a scalar.
+    /// Keeps some elements by their index, like `tril` of numpy, and replaces the others by a
+    /// scalar.
     fn triangle(&mut self, operand: usize, sizes: &[u64]) {
-        let rank = sizes.len();
-        let dimensions = self.random.permutation(rank);
+        let mask = self.masks(sizes, 2);
+        let value = self.scalar();
+        self.push(Opcode::Broadcast { dimensions: vec![] }, &[value], sizes);
+        let filled = self.values.last().unwrap().0;
+        self.push(Opcode::Select, &[mask, operand, filled], sizes);
+    }
+
+    /// Returns a predicate that tells on which side of a diagonal an element lies, or one that is
+    /// computed from at most 2 to the power of `depth` of these. A few are parameters instead.
+    fn masks(&mut self, sizes: &[u64], depth: u32) -> usize {
+        use ElementType::{Pred, S32, U8};
+        let of = if depth == 0 { 0 } else { self.random.below(9) };
+        if of < 3 {
+            return self.diagonal(sizes);
+        }
+        let first = self.masks(sizes, depth - 1);
+        let compare = |direction| Opcode::Compare { direction, total_order: false };
+        let add = |program: &mut Self, opcode: Opcode, operands: &[usize]| {
+            program.builder.add(opcode, operands).unwrap()
+        };
+        match of {
+            3 | 4 => {
+                let second = match self.random.below(3) {
+                    0 => self.parameter(Pred, sizes),
+                    _ => self.masks(sizes, depth - 1),
+                };
+                let binary = self.random.pick(&[Binary::And, Binary::Or, Binary::Xor]);
+                add(self, Opcode::Binary(binary), &[first, second])
+            }
+            5 => add(self, Opcode::Unary(Unary::Not), &[first]),
+            6 => {
+                let second = self.masks(sizes, depth - 1);
+                let third = self.filled(Pred, (depth - 1).into(), sizes);
+                add(self, Opcode::Select, &[first, second, third])
+            }
+            7 => {
+                let shape = Shape::new(U8, sizes.iter().copied(), None).unwrap();
+                let code = self.builder.add_as(Opcode::Convert, &[first], shape).unwrap();
+                let number = self.random.below(3);
+                let number = self.filled(U8, number, sizes);
+                let direction =
+                    self.random.pick(&[ComparisonDirection::Ne, ComparisonDirection::Gt]);
+                add(self, compare(direction), &[code, number])
+            }
+            _ => {
+                let [a, b, c] = [0; 3].map(|_: u8| {
+                    let number = self.random.below(3);
+                    self.filled(S32, number, sizes)
+                });
+                let chosen = add(self, Opcode::Select, &[first, a, b]);
+                let sum = add(self, Opcode::Binary(Binary::Add), &[chosen, c]);
+                let direction =
+                    self.random.pick(&[ComparisonDirection::Le, ComparisonDirection::Eq]);
+                add(self, compare(direction), &[sum, b])
+            }
+        }
+    }
+
+    /// Returns a predicate that tells on which side of a diagonal an element lies.
+    fn diagonal(&mut self, sizes: &[u64]) -> usize {
+        let dimensions = self.random.permutation(sizes.len());
         let indices = Shape::new(ElementType::S32, sizes.iter().copied(), None).unwrap();
         let mut iota = |dimension| {
             self.builder.add_as(Opcode::Iota { dimension }, &[], indices.clone()).unwrap()
@@ -796,11 +855,8 @@ impl Program<'_> {
             ComparisonDirection::Gt,
             ComparisonDirection::Le,
         ]);
-        let compare = Opcode::Compare { direction, total_order: false };
-        let mask = self.builder.add(compare, &[rows, columns]).unwrap();
-        let value = self.scalar();
-        self.push(Opcode::Broadcast { dimensions: vec![] }, &[value], sizes);
-        let filled = self.values.last().unwrap().0;
-        self.push(Opcode::Select, &[mask, operand, filled], sizes);
+        self.builder
+            .add(Opcode::Compare { direction, total_order: false }, &[rows, columns])
+            .unwrap()
     }
 }
