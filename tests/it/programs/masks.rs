@@ -34,7 +34,7 @@ fn masks_of_the_index_become_guards() {
         ("product", [3, 3]),
         ("exclusive", [4, 4]),
         ("eye", [2, 1]),
-        ("blocks", [3, 3]),
+        ("blocks", [3, 6]),
     ] {
         let program = program(name);
         assert_eq!((program.steps().len(), program.constants().len()), (1, 0), "{name}");
