@@ -2,7 +2,7 @@
 //!
 //! [`Adapters`] lists the devices of the machine. [`Gpu`] opens one of them, or adopts a device
 //! that the embedder owns. Host memory is passed as slices with all bytes of a tensor, including
-//! padding. There are seven ways to run a kernel, listed from the simplest to the one with the least
+//! padding. There are seven ways to run a kernel, from the simplest to the one with the least
 //! overhead:
 //!
 //! | | moves | waits |

@@ -267,7 +267,10 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Result<SmallVec<[Vec<Rows>; 1]>,
     let mut widths: SmallVec<[u32; 4]> = loads.iter().map(|&(bits, _)| bits).collect();
     widths.sort_unstable();
     widths.dedup();
-    let mut packer = Packer { nest, max_bytes, sources: SmallVec::new(), rows: SmallVec::new() };
+    // Lowering knows the last read of every source. The parts of any other nest have no proof either.
+    let is_lowered = nest.sources.iter().all(|source| source.last_read != LastRead::Unknown);
+    let (sources, rows) = (SmallVec::new(), SmallVec::new());
+    let mut packer = Packer { nest, is_lowered, max_bytes, sources, rows };
     if packer.nest.cases.iter().any(Case::reads) {
         packer.move_dead_reads();
         packer.pack(packer.nest.src_bits, &reads.iter().collect::<SmallVec<[&Read; 8]>>())?;
@@ -284,6 +287,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Result<SmallVec<[Vec<Rows>; 1]>,
 /// The state of [`pack`]: the nest, and the buffers that were packed so far.
 struct Packer<'a> {
     nest: &'a mut CopyNest,
+    /// True if the last read of every source is known.
+    is_lowered: bool,
     max_bytes: u64,
     sources: SmallVec<[Source; 1]>,
     rows: SmallVec<[Vec<Rows>; 1]>,
@@ -310,7 +315,8 @@ impl Packer<'_> {
             0 | 1 => self.max_bytes,
             count => self.max_bytes / count / ACCESS_BYTES * ACCESS_BYTES,
         };
-        let (mut rows, mut last_read) = (Vec::<Rows>::new(), LastRead::Nothing);
+        let mut rows = Vec::<Rows>::new();
+        let mut last_read = if self.is_lowered { LastRead::Nothing } else { LastRead::Unknown };
         for Read { place, source, bounds } in reads {
             let start = rows.last().map_or(0, Rows::end).next_multiple_of(ACCESS_BYTES);
             let Some((read, at)) = place.of(self.nest) else { continue };
@@ -320,13 +326,9 @@ impl Packer<'_> {
             *read = buffer;
             *at = offset.plus(signed(start * 8 / bits), &Affine::constant(1));
             let last_row = own.end() - own.pitch;
-            let is_known = !matches!(self.nest.sources[*source].last_read, LastRead::Unknown);
-            last_read = match last_read {
-                LastRead::Unit(_) | LastRead::Nothing if is_known => {
-                    LastRead::Unit((last_row * 8 + own.bits) / bits - 1)
-                }
-                _ => LastRead::Unknown,
-            };
+            if self.is_lowered {
+                last_read = LastRead::Unit((last_row * 8 + own.bits) / bits - 1);
+            }
             rows.push(own);
         }
         let bytes = rows.last().map_or(0, Rows::end);

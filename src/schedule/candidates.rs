@@ -89,8 +89,8 @@ impl Body {
         }
     }
 
-    /// Returns true if images of these sizes in bytes, of the source and of the destination, consist
-    /// of whole accesses, so that no access reaches past the end of an image.
+    /// Returns true if a source and a destination of these sizes in bytes consist of whole
+    /// accesses, so that no access reaches past the end of either.
     pub(super) fn stays_inside(&self, [source, destination]: [u64; 2]) -> bool {
         let bits = |nest: &CopyNest| [nest.src_bits(), nest.dst_bits()].map(u64::from);
         let [load, store] = match self {

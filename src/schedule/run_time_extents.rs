@@ -150,7 +150,7 @@ pub enum ExtentError {
         operand: Operand,
         /// The dimension.
         dimension: usize,
-        /// What the extent affects.
+        /// The reason, in words.
         reason: &'static str,
     },
     /// An item that does not consist of whole words.

@@ -1,11 +1,11 @@
-//! The outermost dimensions of memory, whose extents may vary while everything inside them stays as
-//! it is.
+//! The outermost dimensions of memory, whose extents may vary while the memory inside them stays
+//! the same.
 
 use super::StrideDescriptor;
 
 impl StrideDescriptor {
-    /// Returns the dimensions that are outermost in memory, the outermost first, up to the innermost
-    /// of `wanted`.
+    /// Returns the dimensions that are outermost in memory, the outermost first, up to the
+    /// innermost of `wanted`.
     ///
     /// # Errors
     ///

@@ -2,8 +2,8 @@
 //!
 //! An *item* is the part of a tensor at one index of the outermost loops, some of whose extents the
 //! kernel reads from a uniform buffer. The sources and the destination are arrays of items. The
-//! code for one item is the same as that of a kernel whose extents are all compiled; it only names
-//! `source[item]` where such a kernel names `source`.
+//! rest of the code copies one item, as a kernel whose extents are all compiled would, but names it
+//! `source[item]` instead of `source`.
 
 use super::{kernel::KernelExtents, writer::Writer};
 use crate::schedule::{OuterLoop, RunTimeExtents};

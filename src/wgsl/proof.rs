@@ -22,8 +22,8 @@ use crate::{
 /// of rows, or the words cover the destination exactly. In an update in place, they are bounded by
 /// the same interval arithmetic as the reads. A kernel that keeps gaps reads a word of the
 /// destination only if it also writes that word. With extents at run time, the proof is about one
-/// item, and the kernel compares the number of items with the lengths of its bindings. A runner may turn run-time checks off if it binds
-/// at least [`Binding::size_in_bytes`] bytes.
+/// item, and the kernel compares the number of items with the lengths of its bindings. A runner may
+/// turn run-time checks off if it binds at least [`Binding::size_in_bytes`] bytes.
 ///
 /// A proof belongs to one [`Kernel`](super::Kernel) and cannot be moved to another. Only stridec
 /// creates proofs, when it writes a kernel:
