@@ -127,6 +127,7 @@ struct Case {
     ours: Ours,
 }
 
+#[allow(clippy::large_enum_variant)] // few values are alive at a time
 enum Ours {
     Kernel(Kernel),
     Program(Program),

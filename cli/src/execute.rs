@@ -42,6 +42,7 @@ pub(super) fn execute_with_extents(
 
 impl DeviceArg {
     /// Returns the choice of a device. Returns a failure if this build has no GPU.
+    #[cfg_attr(feature = "gpu", allow(clippy::unnecessary_wraps))] // it fails without a GPU only
     fn device(self) -> Result<Device, Failure> {
         match self {
             Self::Auto => Ok(Device::Auto),

@@ -43,13 +43,11 @@ impl BindingSizes {
 /// device's limits. Returns the sizes of the bindings.
 pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
     let sizes = kernel_of_bounds(kernel, limits)?;
-    match kernel.extents {
-        None => Ok(sizes),
-        Some(_) => {
-            let reason = "a kernel with extents at run time, which run_with_extents and bind_with_extents take";
-            Err(GpuError::Bindings { reason: reason.to_owned() })
-        }
+    if kernel.extents.is_some() {
+        let reason = "a kernel with extents at run time, for run_with_extents or bind_with_extents";
+        return Err(GpuError::Bindings { reason: reason.to_owned() });
     }
+    Ok(sizes)
 }
 
 /// Checks a kernel that reads extents, in the same way. Returns the sizes of the bindings for one

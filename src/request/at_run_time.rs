@@ -164,9 +164,10 @@ impl Operation {
     ) -> Result<Self, Error> {
         let loops = extents.loops();
         let source = extents.source_order().iter().map(|&number| loops[number].dimension);
-        let source = resized(self.source(), source.collect(), given)?;
-        let destination = loops.iter().map(|one| one.dimension).collect();
-        let destination = resized(self.destination(), destination, given)?;
+        let source: Vec<usize> = source.collect();
+        let source = resized(self.source(), &source, given)?;
+        let destination: Vec<usize> = loops.iter().map(|one| one.dimension).collect();
+        let destination = resized(self.destination(), &destination, given)?;
         self.with_tensors(source, destination, given.iter().map(|(&one, &extent)| (one, extent)))
     }
 }
@@ -175,7 +176,7 @@ impl Operation {
 /// its memory.
 fn resized(
     tensor: &Tensor,
-    order: Vec<usize>,
+    order: &[usize],
     extents: &BTreeMap<usize, u64>,
 ) -> Result<Tensor, Error> {
     let descriptor = tensor.descriptor();
@@ -278,7 +279,7 @@ impl AtRunTime {
     ///
     /// Returns an error if the limits of the target are too low for the maximum extents.
     pub fn schedule(&self, target: &Target) -> Result<Schedule, Error> {
-        Ok(schedule_items(self.item.nest().clone(), self.extents.clone(), target)?)
+        Ok(schedule_items(self.item.nest().clone(), &self.extents, target)?)
     }
 
     /// Compiles the operation for `target`, and validates the kernel with naga.

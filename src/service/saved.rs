@@ -249,7 +249,7 @@ fn kernel(message: &proto::Kernel, nest: CopyNest, target: &Target) -> Result<Ke
     parts.gaps = gaps.into();
     let schedule = match &message.extents {
         None => schedule(nest, target)?,
-        Some(saved) => schedule_items(nest, extents(saved)?, target)?,
+        Some(saved) => schedule_items(nest, &extents(saved)?, target)?,
     };
     parts.extents = KernelExtents::of(&schedule);
     if parts.extents.as_ref().map(proto::KernelExtents::from) != message.extents {

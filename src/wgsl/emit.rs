@@ -91,11 +91,11 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         None => writer.comment(&column("proof"), format_args!("none")),
     }
     let access = if target.read_write_sources { "read_write" } else { "read" };
-    for number in 0..nest.sources().len() {
+    for (number, &item) in items.iter().enumerate().take(nest.sources().len()) {
         let name = writer.source_variable(number).to_owned();
         writer.line(format_args!(
             "@group(0) @binding({number}) var<storage, {access}> {name}: array<{}>;",
-            item_array(type_name(loads(number)), loads(number), items[number])
+            item_array(type_name(loads(number)), loads(number), item)
         ));
     }
     let number = nest.sources().len();
@@ -186,7 +186,8 @@ pub(super) fn main(writer: &mut Writer, number: &str, count: u64, body: impl FnO
                 (1, 1) => writer.line(format_args!("let {all} = id.x;")),
                 (_, 1) => writer.line(format_args!("let {all} = id.x + id.y * {row}u;")),
                 _ => {
-                    writer.line(format_args!("let {all} = id.x + id.y * {row}u + id.z * {plane}u;"))
+                    let sum = format!("id.x + id.y * {row}u + id.z * {plane}u");
+                    writer.line(format_args!("let {all} = {sum};"));
                 }
             }
             if writer.extents().is_some() {

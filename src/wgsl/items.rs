@@ -63,7 +63,7 @@ fn extent(one: &OuterLoop) -> String {
 /// `count` for that item. `number` is the name of the latter. An invocation without an item
 /// returns.
 pub(super) fn step_of_items(writer: &mut Writer, number: &str, count: u64) {
-    let Some(extents) = writer.extents() else { return };
+    let Some(extents) = writer.extents().cloned() else { return };
     for (argument, (dimension, most)) in extents.arguments().enumerate() {
         writer.line(format_args!(
             "let extent{dimension} = min(extents.{}, {most}u);",

@@ -62,7 +62,7 @@ impl Writer {
     /// Returns the array that holds a source: its variable, or, of the first source with extents at
     /// run time, the item that the invocation copies.
     pub(super) fn source(&self, number: usize) -> String {
-        let item = match &self.extents {
+        let item = match self.extents() {
             Some(extents) if number == 0 && extents.keeps_order() => "[item]",
             Some(_) if number == 0 => "[source_item]",
             _ => "",
@@ -73,12 +73,12 @@ impl Writer {
     /// Returns the array that holds the destination: its variable or, with extents at run time, the
     /// item that the invocation copies.
     pub(super) fn destination(&self) -> &'static str {
-        if self.extents.is_some() { "destination[item]" } else { "destination" }
+        if self.extents().is_some() { "destination[item]" } else { "destination" }
     }
 
     /// Returns the loops around the copy, if some of their extents are known only at run time.
-    pub(super) fn extents(&self) -> Option<RunTimeExtents> {
-        self.extents.clone()
+    pub(super) fn extents(&self) -> Option<&RunTimeExtents> {
+        if cfg!(stridec_plain_host) { None } else { self.extents.as_ref() }
     }
 
     /// Returns the name of a function, preceded by the prefix.

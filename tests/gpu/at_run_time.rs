@@ -72,7 +72,7 @@ fn one_recording_serves_every_batch() {
     for batch in 1..=64 {
         gpu.queue().write_buffer(&uniform, 0, &loops.uniform(&[batch]).unwrap());
         gpu.queue().write_buffer(&destination, 0, &vec![0xdb; image.len()]);
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let mut encoder = super::recording::encoder(&gpu);
         // If only the device knows the batch, the workgroups for 64 images serve it too.
         let dispatched = if batch % 2 == 0 { batch } else { 64 };
         recording.record(&mut encoder, &[dispatched]).unwrap();
@@ -98,7 +98,7 @@ fn a_uniform_that_lies_is_harmless() {
     gpu.queue().write_buffer(&uniform, 0, &[0xff; 16]);
     let ranges = [part(&source, 0, 240), part(&destination, 0, 240)];
     let recording = gpu.bind_with_extents(&kernel, &ranges, &part(&uniform, 0, 16)).unwrap();
-    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let mut encoder = super::recording::encoder(&gpu);
     recording.record(&mut encoder, &[64]).unwrap();
     let out = super::recording::finish(&gpu, encoder, &destination);
     assert_eq!(out, [0; 512]);

@@ -42,7 +42,7 @@ pub(super) fn finish(
     readback.get_mapped_range(..).unwrap().to_vec()
 }
 
-fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
+pub(super) fn encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
     gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
 }
 

@@ -60,11 +60,11 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 /// Returns a random shape of the given extents: any order of the dimensions, often with a tile.
 fn shape(random: &mut Random, unit: ElementType, extents: &[u64], order: &[usize]) -> Shape {
     let mut layout = Layout::new(order.iter().copied());
-    if random.one_in(3) {
-        layout = layout.tiled([random.pick(&[2_u64, 4])]);
-    } else if random.one_in(3) {
-        layout = layout.tiled([random.pick(&[2_u64, 4]), random.pick(&[2, 8])]);
-    }
+    layout = match random.below(3) {
+        0 => layout.tiled([random.pick(&[2_u64, 4])]),
+        1 => layout.tiled([random.pick(&[2_u64, 4]), random.pick(&[2, 8])]),
+        _ => layout,
+    };
     if random.one_in(2) {
         layout = layout.element_size(unit.bits().unwrap().into());
     }

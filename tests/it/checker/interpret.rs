@@ -402,6 +402,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
         Ok(frame.slots[of.index()])
     }
 
+    #[allow(clippy::too_many_lines)] // an arm for each expression that kernels have
     fn evaluate(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Result<Slot, Fault> {
         let function = frame.function;
         let value = match function.expressions[of] {
@@ -609,18 +610,17 @@ impl<'a, W: Watch> Interpreter<'a, W> {
         };
         let bytes = |stride: u32| usize::try_from(stride).unwrap();
         match *inner(self.module.global_variables[global].ty) {
-            TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride } => match *inner(base)
-            {
-                TypeInner::Array { base, size: naga::ArraySize::Constant(count), stride: step } => {
+            TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride } => {
+                let stride = bytes(stride);
+                if let TypeInner::Array { base, size, stride: step } = *inner(base) {
+                    let naga::ArraySize::Constant(count) = size else { panic!("{size:?}") };
                     let (element, count) = (words_of(base), bytes(count.get()));
-                    assert_eq!((bytes(step), bytes(stride)), (element * 4, element * 4 * count));
-                    (element * count, Some(element))
+                    assert_eq!((bytes(step), stride), (element * 4, element * 4 * count));
+                    return (element * count, Some(element));
                 }
-                _ => {
-                    assert_eq!(bytes(stride), words_of(base) * 4);
-                    (words_of(base), None)
-                }
-            },
+                assert_eq!(stride, words_of(base) * 4);
+                (words_of(base), None)
+            }
             ref other => panic!("no kernel has the buffer {other:?}"),
         }
     }

@@ -7,7 +7,7 @@ use super::support::hlo_cases::stablehlo_cases;
 
 /// Returns the program of a recorded function.
 fn program(name: &str) -> Program {
-    text_of(name, |text| text.to_owned())
+    text_of(name, str::to_owned)
 }
 
 /// Returns the program of a recorded function, whose text is changed first.
