@@ -7,16 +7,15 @@ use super::{Affine, CopyNest, Value, numbers::signed};
 /// unchanged for these bytes.
 ///
 /// A copy that runs in parts then reads only a part of the source, as if the start were constant.
-///
-/// # Panics
-///
-/// Panics if a source has fewer bytes than the nest reads.
 #[must_use]
 pub fn know_lookups(mut nest: CopyNest, images: &[&[u8]]) -> CopyNest {
     for number in 0..nest.lookups.len() {
         let lookup = &nest.lookups[number];
         if lookup.is_constant() {
-            let value = lookup.value(images, Affine::offset);
+            // No case that applies uses a lookup that would load from outside of its source, so its
+            // value does not matter.
+            let is_used = lookup.loads_inside(images, Affine::offset);
+            let value = if is_used { lookup.value(images, Affine::offset) } else { 0 };
             let value = Affine::constant(signed(value));
             nest.map(|form| {
                 form.substitute(Value::Lookup(number), &value);

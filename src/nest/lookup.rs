@@ -199,13 +199,19 @@ impl Integer {
         if image.is_empty() {
             return 0;
         }
+        let (word, shift) = self.word(image, at).expect("a lookup reads its source");
+        let word = word.iter().rev().fold(0, |number, &byte| number << 8 | i128::from(byte));
+        self.wrap(word >> shift)
+    }
+
+    /// Returns the bytes with the integer at the offset `at`, and the number of the bit at which
+    /// the integer starts, or `None` if the offset is not inside the source.
+    fn word(self, image: &[u8], at: i64) -> Option<(&[u8], u128)> {
         let bits = u128::from(self.bits_in_memory());
-        let first = u128::try_from(at).unwrap_or(u128::MAX >> 8) * bits;
+        let first = u128::try_from(at).ok()? * bits;
         let [start, end] =
             [first, first + bits.max(8)].map(|bit| usize::try_from(bit / 8).unwrap_or(usize::MAX));
-        let word = image.get(start..end).expect("a lookup reads its source");
-        let word = word.iter().rev().fold(0, |number, &byte| number << 8 | i128::from(byte));
-        self.wrap(word >> (first % 8))
+        Some((image.get(start..end)?, first % 8))
     }
 }
 
@@ -244,6 +250,18 @@ impl Lookup {
         self.numbers.iter().filter_map(|number| match number.of {
             LookupExpr::Load { source, .. } => Some((source, number.integer.bits_in_memory())),
             _ => None,
+        })
+    }
+
+    /// Returns true if every load lies inside its source. A load outside of it belongs to cases
+    /// whose guards do not hold.
+    pub(super) fn loads_inside(&self, images: &[&[u8]], of_form: impl Fn(&Affine) -> i64) -> bool {
+        self.numbers.iter().all(|number| match &number.of {
+            LookupExpr::Load { source, at } => {
+                let image = images[*source];
+                image.is_empty() || number.integer.word(image, of_form(at)).is_some()
+            }
+            _ => true,
         })
     }
 

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use stridec::{
-    Operation as Relayout, Tensor, host,
+    Operation as Relayout, Tensor,
+    hlo::Module,
+    host,
     internals::{Inspect, LastRead, Part, Rows, SplitError, know_lookups, slabs, split},
     nest::{self, CopyNest},
     program::{ArrayBuffer, BufferId, Program},
@@ -386,6 +388,31 @@ fn parts_of_programs_are_the_programs() {
     println!("{steps:?}");
     assert!(steps.split > 700 && steps.buffers >= 3, "{steps:?}");
     assert!(steps.looked_up * 4 < steps.split, "{steps:?}");
+}
+
+/// The start of a slice is looked up in two arrays in a row, so that a load from either one may lie
+/// outside of it.
+#[test]
+fn parts_of_slices_whose_starts_are_looked_up_twice() {
+    let text = "ENTRY e {
+        a = s32[2] parameter(0)
+        b = s32[3] parameter(1)
+        k = s32[] parameter(2)
+        x = f32[90] parameter(3)
+        ids = s32[5] concatenate(a, b), dimensions={0}
+        one = s32[1] dynamic-slice(ids, k), dynamic_slice_sizes={1}
+        at = s32[] reshape(one)
+        ROOT r = f32[40] dynamic-slice(x, at), dynamic_slice_sizes={40}
+    }";
+    let program = Program::lower(&Module::parse(text).unwrap()).unwrap();
+    let (mut random, mut steps) = (Random(17), Steps::default());
+    let x = random.bytes(360);
+    let bytes = |numbers: &[i32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>();
+    for k in [-1, 0, 1, 2, 3, 4, 5, 1 << 20] {
+        let [a, b, k] = [bytes(&[7, 50]), bytes(&[0, 33, -4]), bytes(&[k])];
+        steps.add(&program, &[&a, &b, &k, &x], 64, &mut random);
+    }
+    assert!(steps.split >= 8 && steps.looked_up == 0, "{steps:?}");
 }
 
 #[test]
