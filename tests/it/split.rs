@@ -390,8 +390,7 @@ fn parts_of_programs_are_the_programs() {
     assert!(steps.looked_up * 4 < steps.split, "{steps:?}");
 }
 
-/// The start of a slice is looked up in two arrays in a row, so that a load from either one may lie
-/// outside of it.
+/// The start of a slice is looked up in two arrays in a row, at an index that is looked up too.
 #[test]
 fn parts_of_slices_whose_starts_are_looked_up_twice() {
     let text = "ENTRY e {
