@@ -177,7 +177,8 @@ fn at_extents(
         let reason = format!("--extents: expected dimensions of --at-run-time, got d{dimension}");
         return Err(Failure::invalid(reason));
     }
-    let about = |error: Error| Failure::from(error).about("--extents");
+    // The message begins with `extents`.
+    let about = |error: Error| Failure::invalid(format!("--{error}"));
     let operation = of.with_extents(&extents).map_err(about)?;
     Ok((operation, Some((of, extents))))
 }

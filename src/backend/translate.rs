@@ -43,13 +43,22 @@ pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, Back
     let slots = kernel.bindings.iter().map(|binding| slot(binding, language)).collect();
     if kernel.dispatches.is_empty() {
         let entry_point = kernel.entry_point.clone();
-        return Ok(Translated { language, code: vec![], entry_point, slots, sizes: None });
+        let (sizes, extents) = (None, None);
+        return Ok(Translated { language, code: vec![], entry_point, slots, sizes, extents });
     }
     let (module, info) = wgsl::check(&kernel.wgsl)?;
     let (text, entry_point) = (&kernel.wgsl, Some(kernel.entry_point.as_str()));
-    let parsed = Parsed { text, bindings: &kernel.bindings, entry_point, module, info };
+    let uniform = kernel.extents.as_ref().map(|extents| Binding {
+        group: extents.group,
+        binding: extents.binding,
+        writable: false,
+        size_in_bytes: 16,
+    });
+    let bindings: Vec<Binding> = kernel.bindings.iter().copied().chain(uniform).collect();
+    let parsed = Parsed { text, bindings: &bindings, entry_point, module, info };
     let Written { code, entry_point, sizes } = parsed.write(language)?;
-    Ok(Translated { language, code, entry_point, slots, sizes })
+    let extents = uniform.map(|binding| uniform_slot(&binding, language));
+    Ok(Translated { language, code, entry_point, slots, sizes, extents })
 }
 
 /// Translates functions that other kernels call. `text` has the functions alone, and `declared` has
@@ -86,6 +95,15 @@ fn slot(binding: &Binding, language: Language) -> Slot {
             space: narrow(group),
         },
         Language::Glsl => Slot::ShaderStorage { binding: narrow(number) },
+    }
+}
+
+/// Returns the slot at which `language` binds the uniform buffer with the extents.
+fn uniform_slot(binding: &Binding, language: Language) -> Slot {
+    match slot(binding, language) {
+        Slot::Register { register, space, .. } => Slot::Register { class: 'b', register, space },
+        Slot::ShaderStorage { binding } => Slot::Uniform { binding },
+        slot => slot,
     }
 }
 

@@ -22,6 +22,9 @@ pub struct Translated {
     /// The caller fills this buffer with one `uint32_t` for each binding, in order: the number of
     /// bytes that are bound.
     pub sizes: Option<Slot>,
+    /// The slot of the uniform buffer with the extents, if the kernel reads
+    /// [`extents`](crate::wgsl::KernelParts::extents) at run time.
+    pub extents: Option<Slot>,
 }
 
 impl Translated {
@@ -54,7 +57,7 @@ pub enum Slot {
     /// Direct3D: a register, such as `t0` for a buffer that is read or `u1` for one that is
     /// written.
     Register {
-        /// The class of the register, `t` or `u`.
+        /// The class of the register: `t`, `u`, or `b` for the uniform buffer with the extents.
         class: char,
         /// The number of the register.
         register: u32,
@@ -63,6 +66,11 @@ pub enum Slot {
     },
     /// OpenGL: a shader storage buffer.
     ShaderStorage {
+        /// The binding point.
+        binding: u8,
+    },
+    /// OpenGL: a uniform buffer.
+    Uniform {
         /// The binding point.
         binding: u8,
     },
@@ -76,7 +84,9 @@ impl fmt::Display for Slot {
             Self::Register { class, register, space } => {
                 write!(f, "register({class}{register}, space{space})")
             }
-            Self::ShaderStorage { binding } => write!(f, "binding {binding}"),
+            Self::ShaderStorage { binding } | Self::Uniform { binding } => {
+                write!(f, "binding {binding}")
+            }
         }
     }
 }

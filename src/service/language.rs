@@ -85,6 +85,7 @@ mod translated {
                 code: translated.code.clone(),
                 entry_point: translated.entry_point.clone(),
                 sizes: translated.sizes.map(proto::Slot::from),
+                extents: translated.extents.map(proto::Slot::from),
             });
             proto
         }
@@ -96,7 +97,9 @@ mod translated {
                 Slot::Descriptor { set, binding } => (set, binding, String::new()),
                 Slot::Buffer { index } => (0, index.into(), String::new()),
                 Slot::Register { class, register, space } => (space.into(), register, class.into()),
-                Slot::ShaderStorage { binding } => (0, binding.into(), String::new()),
+                Slot::ShaderStorage { binding } | Slot::Uniform { binding } => {
+                    (0, binding.into(), String::new())
+                }
             };
             Self { space, index, register_class }
         }
