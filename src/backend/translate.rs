@@ -225,6 +225,33 @@ mod tests {
     }
 
     #[test]
+    fn extents_at_run_time_have_a_slot() {
+        let [source, destination] =
+            ["f32[9,8,4]", "f32[9,8,4]{1,2,0}"].map(|text| text.parse().unwrap());
+        let operation = Operation::relayout(source, destination).unwrap();
+        let kernel = operation.at_run_time(&[0]).unwrap().compile(&Target::webgpu()).unwrap();
+        for (language, slot) in [
+            (Language::Spirv, "set 0, binding 2"),
+            (Language::Msl, "buffer(2)"),
+            (Language::Hlsl, "register(b2, space0)"),
+            (Language::Glsl, "binding 2"),
+        ] {
+            let shader = translate(&kernel, language).unwrap();
+            assert_eq!(shader.extents.unwrap().to_string(), slot);
+            assert_eq!(shader.slots.len(), 2);
+            match (language, shader.text()) {
+                (Language::Msl, Some(text)) => {
+                    assert!(text.contains("[[buffer(2)]]"), "{text}");
+                    assert_eq!(shader.sizes, Some(Slot::Buffer { index: 3 }));
+                }
+                (Language::Hlsl, Some(text)) => assert!(text.contains("register(b2)"), "{text}"),
+                _ => {}
+            }
+            assert_eq!(translate(&transpose(), language).unwrap().extents, None);
+        }
+    }
+
+    #[test]
     fn spirv_is_words_of_version_1_3() {
         let shader = translate(&transpose(), Language::Spirv).unwrap();
         assert_eq!(shader.code[..8], [0x03, 0x02, 0x23, 0x07, 0x00, 0x03, 0x01, 0x00]);
