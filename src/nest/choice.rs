@@ -7,7 +7,7 @@
 
 use smallvec::smallvec;
 
-use super::{Affine, Case, CaseValue, CopyNest, Gaps, Guard, Value};
+use super::{Affine, Case, CaseValue, CopyNest, Gaps, Guard, Value, known::drop_unused_lookups};
 
 /// A nest that chooses between two values by a predicate. The predicate follows from the *code* of
 /// each position, which is loaded from a source.
@@ -102,12 +102,7 @@ impl CopyNest {
         if let Some(last) = nest.cases.iter().position(|case| case.when.is_empty()) {
             nest.cases.truncate(last + 1);
         }
-        for number in (0..nest.lookups.len()).rev() {
-            let is_unused = nest.forms().all(|form| form.weight(Value::Lookup(number)) == 0);
-            if is_unused {
-                nest.fix_lookup(number, 0);
-            }
-        }
+        drop_unused_lookups(&mut nest);
         nest
     }
 }

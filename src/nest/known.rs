@@ -32,12 +32,6 @@ pub(super) fn drop_unused_lookups(nest: &mut CopyNest) {
         if nest.forms().any(|form| form.weight(Value::Lookup(number)) != 0) {
             continue;
         }
-        nest.lookups.remove(number);
-        nest.map(|form| {
-            form.rename(|value| match value {
-                Value::Lookup(other) if other > number => Value::Lookup(other - 1),
-                value => value,
-            });
-        });
+        nest.fix_lookup(number, 0);
     }
 }
