@@ -1,6 +1,8 @@
 //! Tests of the limits on input, each with its error, and of the memory that the largest inputs
 //! take.
 
+use std::time::{Duration, Instant};
+
 use prost::Message;
 use stridec::{
     Error, Tensor,
@@ -218,12 +220,19 @@ fn memory_of_large_inputs() {
     check_memory(cases);
 }
 
+/// The longest time in which a large input is read. Work that grows with the square of the number
+/// of functions took 40 seconds here; everything else takes at most 2.
+const MOST_TIME_OF_LARGE: Duration = Duration::from_secs(15);
+
 /// A format, its entry point, an input, and the memory limit in bytes for each byte of the input.
 type LargeInput = (&'static str, entry::Entry, Vec<u8>, usize);
 
 fn check_memory(cases: &[LargeInput]) {
     for (format, entry, input, most) in cases {
+        let start = Instant::now();
         let taken = memory::peak(|| _ = entry(input));
+        let time = start.elapsed();
+        assert!(time < MOST_TIME_OF_LARGE, "{format}: {time:?} for {} bytes", input.len());
         let multiple = taken.div_ceil(input.len());
         eprintln!("{format}: {multiple} times {} bytes", input.len());
         assert!(multiple <= *most, "{format}: {taken} bytes for {}", input.len());
@@ -243,7 +252,8 @@ fn memory_of_large_stablehlo() {
     let functions = each(&|n| format!("func.func @f{n}(){{return}}"));
     let functions = functions + "func.func @main(){return}";
     let aliases = each(&|n| format!("#a{n}=0 "));
-    let splats = each(&|n| format!("%{n}=chlo.constant dense<1>:tensor<256xi8>\n"));
+    let splats: String =
+        (0..8_000).map(|n| format!("%{n}=chlo.constant dense<1>:tensor<256xi8>\n")).collect();
     let splats = format!("func.func @main(){{{splats}return}}");
     let repeated = |head: &str, part: &str, tail: &str| {
         [head, &part.repeat((1 << 17) + 1), tail].concat().into_bytes()

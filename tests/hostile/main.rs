@@ -24,7 +24,7 @@ use std::{
 };
 
 use entry::Entry;
-use support::random::Random;
+use support::{random::Random, scope::is_long};
 
 /// Each format, with its entry point.
 const FORMATS: &[(&str, Entry)] = &[
@@ -62,9 +62,8 @@ fn fuzz(format: &str, in_ci: u64, full: u64) {
     if alone.is_none() {
         memory::count_this_thread();
     }
-    let is_long = std::env::var("STRIDEC_LONG").is_ok_and(|value| !value.is_empty());
     let cases = match std::env::var("STRIDEC_CASES").as_deref() {
-        Err(_) | Ok("") if is_long => in_ci,
+        Err(_) | Ok("") if is_long() => in_ci,
         Err(_) | Ok("") => in_ci / 4,
         Ok("full") => full,
         Ok(cases) => cases.parse().unwrap(),

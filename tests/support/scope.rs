@@ -16,16 +16,28 @@ pub const UNITS: [ElementType; 8] = [
     ElementType::C128,
 ];
 
-/// Returns the number of random cases: the environment variable `STRIDEC_CASES`, or the default.
-pub fn cases(by_default: u64) -> u64 {
-    given_cases().unwrap_or(by_default)
+/// Returns true if tests with random cases run all that CI runs: if `STRIDEC_LONG` is set. If it is
+/// not, they run a quarter.
+pub fn is_long() -> bool {
+    std::env::var("STRIDEC_LONG").is_ok_and(|value| !value.is_empty())
 }
 
-/// Returns the time of a test that repeats random cases: `in_ci`, or a quarter of it if
-/// `STRIDEC_LONG` is not set.
+/// Returns the number of random cases: the environment variable `STRIDEC_CASES` if it is set.
+/// Otherwise `in_ci`, or a quarter of it if [`is_long`] is false.
+pub fn cases(in_ci: u64) -> u64 {
+    given_cases().unwrap_or_else(|| if is_long() { in_ci } else { in_ci.div_ceil(4) })
+}
+
+/// Returns the cases of a fixed list that take long: all of them, or every third if [`is_long`] is
+/// false.
+pub fn long_cases<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    all.into_iter().step_by(if is_long() { 1 } else { 3 })
+}
+
+/// Returns the time of a test that repeats random cases: `in_ci`, or a quarter of it if [`is_long`]
+/// is false.
 pub fn time(in_ci: Duration) -> Duration {
-    let is_long = std::env::var("STRIDEC_LONG").is_ok_and(|value| !value.is_empty());
-    if is_long { in_ci } else { in_ci / 4 }
+    if is_long() { in_ci } else { in_ci / 4 }
 }
 
 /// Returns `STRIDEC_CASES`, or `None` if it is not set or empty.

@@ -269,8 +269,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         let Some(root) = scope.root.or(scope.last) else {
             return Err(self.cursor.error(start, "expected at least one instruction, got none"));
         };
-        let line = self.cursor.line(start);
-        self.end(name, root).map_err(|error| located(line, error))
+        self.end(name, root).map_err(|error| located(self.cursor.line(start), error))
     }
 
     /// Ends the innermost open computation, and returns its index.

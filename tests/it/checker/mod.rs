@@ -44,7 +44,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::support::{
     self, oracle,
     random::{self, Operation, Random, Side},
-    scope::{UNITS, cases, permutations},
+    scope::{UNITS, cases, long_cases, permutations},
 };
 use check::{Seen, check};
 use rayon::prelude::*;
@@ -249,7 +249,7 @@ fn with_free_accesses() -> Target {
 /// elements.
 #[test]
 fn several_blocks_an_invocation() {
-    for (extents, from, to, rows, width) in [
+    for (extents, from, to, rows, width) in long_cases([
         ("f32[8,64,64,64]", "", "{3,1,2,0}", 1, 8),
         ("f32[8,64,64,64]", "", "{1,3,2,0}", 4, 8),
         // Elements are contiguous neither in the source nor in the destination. They are moved in
@@ -258,7 +258,7 @@ fn several_blocks_an_invocation() {
         ("f32[480,640]", "{1,0:T(6,10)}", "{1,0:T(4,8)}", 1, 2),
         // Guards cut inside words.
         ("s8[1000,3001]", "{1,0:T(32,128)(4,1)}", "{1,0:T(8,128)(4,1)}", 4, 4),
-    ] {
+    ]) {
         let (mut random, target) = (Random(1), with_free_accesses());
         let source: Shape = format!("{extents}{from}").parse().unwrap();
         let destination: Shape = format!("{extents}{to}").parse().unwrap();
@@ -283,7 +283,7 @@ fn several_blocks_an_invocation() {
 /// several rows with the same alignment.
 #[test]
 fn accesses_of_rows_that_begin_anywhere() {
-    for (shape, window, to, rows, width) in [
+    for (shape, window, to, rows, width) in long_cases([
         ("u8[2053,2063]", None, "{0,1}", 16, 16),
         ("f16[1031,2053]", None, "{0,1}", 8, 16),
         ("f32[1031,1033]", None, "{0,1}", 4, 8),
@@ -292,7 +292,7 @@ fn accesses_of_rows_that_begin_anywhere() {
         ("bf16[8,197,768]", None, "{1,2,0:PAD(9,197,768)}", 8, 8),
         ("u8[2049,2061]", Some(([1, 3], [2048, 2057])), "{1,0}", 16, 16),
         ("f16[1025,2061]", Some(([1, 3], [1023, 2057])), "{1,0}", 8, 16),
-    ] {
+    ]) {
         let (mut random, target) = (Random(1), with_free_accesses());
         let source: Shape = shape.parse().unwrap();
         let sizes: Vec<u64> =

@@ -7,7 +7,10 @@ use stridec::{Kernel, Target};
 
 use super::{
     Case, case, check, judge,
-    support::random::{self, Random},
+    support::{
+        random::{self, Random},
+        scope,
+    },
 };
 
 /// A change that breaks a kernel.
@@ -92,7 +95,7 @@ fn numbers(line: &str) -> Vec<(usize, u32)> {
 
 #[test]
 fn changed_kernels_are_rejected() {
-    let cases: Vec<(Target, Case)> = (0..200)
+    let cases: Vec<(Target, Case)> = (0..scope::cases(200))
         .filter_map(|seed| {
             let mut random = Random((seed << 32) + 77);
             let operation = random::operation(&mut random);
