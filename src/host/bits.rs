@@ -217,7 +217,9 @@ impl Bits {
         let lines = room.spread.chunks_exact_mut(pitch);
         for (line, row) in lines.zip(tile.rows.0) {
             let first = byte_index(tile.from + row);
-            self.narrow(source, first, (&mut line[..width], columns), &mut room.bytes);
+            // Whole words are shifted faster than the bytes at the end of a line.
+            let line = &mut line[..width.next_multiple_of(WORD_BYTES)];
+            self.narrow(source, first, (line, columns), &mut room.bytes);
             // Prefetch the same line of the next tile.
             if let Some(next) = next {
                 let first = byte_index(next + row) / (8 / self.src) as usize;

@@ -249,20 +249,24 @@ pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
     }
     let after = source.get(1..).unwrap_or_default();
     let (most, last) = inside.split_at_mut(length.min(after.len()));
-    // Shift eight bytes at a time, each group from nine bytes of the source.
+    // Shift eight bytes at a time. The bits of the ninth byte come from a word that begins one byte
+    // later, so that compilers shift several words in a register.
+    let shifted = |low: &[u8; 8], high: &[u8; 8]| {
+        (u64::from_le_bytes(*low) >> shift | u64::from_le_bytes(*high) << (8 - shift)).to_le_bytes()
+    };
     let words = most.as_chunks_mut::<8>().0.iter_mut();
     let of = source.as_chunks::<8>().0.iter().zip(after.as_chunks::<8>().0);
     for (to, (low, high)) in words.zip(of) {
-        let low = u64::from_le_bytes(*low) >> shift;
-        *to = (low | u64::from(high[7]) << (64 - shift)).to_le_bytes();
+        *to = shifted(low, high);
     }
     // The last group may overlap the one before it.
     let end = most.len();
     if let (Some(to), Some(low), Some(high)) =
-        (most.last_chunk_mut(), source[..end].last_chunk(), after[..end].last_chunk::<8>())
+        (most.last_chunk_mut(), source[..end].last_chunk(), after[..end].last_chunk())
     {
-        let low = u64::from_le_bytes(*low) >> shift;
-        *to = (low | u64::from(high[7]) << (64 - shift)).to_le_bytes();
+        if !end.is_multiple_of(8) {
+            *to = shifted(low, high);
+        }
     } else {
         for ((to, low), high) in most.iter_mut().zip(source).zip(after) {
             *to = low >> shift | high << (8 - shift);
@@ -290,19 +294,21 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
         let inside = last.min(line.len() - 1);
         let (line_before, line_after) = (&line[..inside], &line[1..=inside]);
         let middle = &mut image[1..=inside];
-        // Shift eight bytes at a time, each group from nine bytes of the line.
+        // Shift eight bytes at a time, as in `take`.
+        let shifted = |before: &[u8; 8], after: &[u8; 8]| {
+            let before = u64::from_le_bytes(*before) >> (8 - shift);
+            (before | u64::from_le_bytes(*after) << shift).to_le_bytes()
+        };
         let words = middle.as_chunks_mut::<8>().0.iter_mut();
         let of = line_before.as_chunks::<8>().0.iter().zip(line_after.as_chunks::<8>().0);
         for (to, (before, after)) in words.zip(of) {
-            let before = u64::from(before[0] >> (8 - shift));
-            *to = (before | u64::from_le_bytes(*after) << shift).to_le_bytes();
+            *to = shifted(before, after);
         }
         // The last group may overlap the one before it.
         if let (Some(to), Some(before), Some(after)) =
-            (middle.last_chunk_mut(), line_before.last_chunk::<8>(), line_after.last_chunk())
+            (middle.last_chunk_mut(), line_before.last_chunk(), line_after.last_chunk())
         {
-            let before = u64::from(before[0] >> (8 - shift));
-            *to = (before | u64::from_le_bytes(*after) << shift).to_le_bytes();
+            *to = shifted(before, after);
         } else {
             let pairs = line_before.iter().zip(line_after);
             for (to, (before, after)) in middle.iter_mut().zip(pairs) {

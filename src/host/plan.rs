@@ -354,13 +354,15 @@ impl TilePlan {
         });
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {
             let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
-            // Make rows a whole number of lines, so that all have the alignment of the first row.
-            let lines = LINE / gcd(LINE, rows.inner * unit) * rows.inner;
             // Columns that are pages apart share no cache lines, so long rows are better than
             // several columns.
             let far = plane.columns.first().is_none_or(|axis| axis.src.unsigned_abs() >= PAGE);
             let side_by_side = if far { 1 } else { columns.dst.len() };
             let length = (bytes / unit / side_by_side).max(rows.dst.len());
+            // Make rows a whole number of lines, so that all have the alignment of the first row,
+            // unless that takes longer rows than fit a tile.
+            let lines = LINE / gcd(LINE, rows.inner * unit) * rows.inner;
+            let lines = if lines * unit > bytes { 1 } else { lines };
             let long = Group::new(&plane.rows, length.next_multiple_of(lines));
             let offsets = &long.src[..long.inner];
             let shuffle = Shuffle::new(simd, unit, offsets, long.axis.src, long.block)?;
@@ -635,4 +637,21 @@ fn sorted_by_source(mut loops: SmallVec<[Loop; 16]>, extents: &[usize]) -> Small
     }
     inner.reverse();
     inner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plan lists the offsets of a tile, so a tile must not grow until odd rows fill whole lines.
+    #[test]
+    fn tiles_of_odd_rows_stay_small() {
+        let machine = Machine::here();
+        let axes = [(1108, 1024, 511), (511, -1, 1)];
+        let axes = axes.map(|(extent, src, dst)| PlanAxis { extent, src, dst });
+        for simd in Simd::all(machine).map(Some).chain([None]) {
+            let plan = TilePlan::new(axes, 1, simd, Streams::none(machine));
+            assert!(plan.bytes() < 1 << 17, "{plan}: {} bytes", plan.bytes());
+        }
+    }
 }
