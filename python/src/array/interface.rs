@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::{
-    ffi::{c_char, c_int, c_void},
+    ffi::{c_int, c_void},
     slice,
 };
 
@@ -17,7 +17,8 @@ use crate::errors::{invalid, unsupported};
 struct Interface {
     two: c_int,
     nd: c_int,
-    typekind: c_char,
+    /// A character, whose type in Rust differs from platform to platform.
+    typekind: u8,
     itemsize: c_int,
     flags: c_int,
     shape: *const isize,
@@ -97,7 +98,7 @@ fn element_type(
         }
         Ok(known)
     };
-    let known = match (given.typekind.cast_unsigned(), given.itemsize) {
+    let known = match (given.typekind, given.itemsize) {
         (b'b', 1) => Some(E::Pred),
         (b'i', 1) => Some(E::S8),
         (b'i', 2) => Some(E::S16),
