@@ -124,6 +124,32 @@ pub(super) fn results(module: &Module) -> Vec<(TuplePath, Shape)> {
     results
 }
 
+/// Returns the name of each parameter in a module, in the order of
+/// [`Program::parameters`](super::Program::parameters). It is the name of the instruction. The
+/// arrays inside a tuple have their places after it, as in "x.0".
+///
+/// ```
+/// use stridec::{hlo::Module, program::parameter_names};
+/// let module = Module::parse(
+///     "ENTRY e { x = (f32[2], f32[3]) parameter(0) ROOT y = f32[4] parameter(1) }",
+/// )?;
+/// assert_eq!(parameter_names(&module), ["x.0", "x.1", "y"]);
+/// # Ok::<(), stridec::Error>(())
+/// ```
+#[must_use]
+pub fn parameter_names(module: &Module) -> Vec<String> {
+    let mut names = Vec::new();
+    let entry = module.entry();
+    for (shape, &place) in module.parameters().iter().zip(entry.parameters()) {
+        let name = entry.instructions()[place].name();
+        each_array(shape, &mut TuplePath::new(), &mut |path, _| {
+            let parts = path.iter().map(|part| format!(".{part}"));
+            names.push(std::iter::once(name.to_owned()).chain(parts).collect());
+        });
+    }
+    names
+}
+
 /// Compiles the given results. If `keeps_axes` is true, no pass splits or merges loops.
 fn lowered_results(
     module: &Module,
@@ -179,6 +205,7 @@ fn lowered_results(
         kernels: Vec::new(),
         aliases: Vec::new(),
         refused_aliases: Vec::new(),
+        parameter_names: Vec::new(),
         result_names: Vec::new(),
     };
     Ok(Lowered { program, parameters: places, trails, in_place })

@@ -72,6 +72,7 @@ mod window;
 
 pub use error::ProgramError;
 pub use in_place::{AliasRefusal, HostParameter, ProgramAlias, compile_in_place};
+pub use lower::parameter_names;
 pub use program::{ArrayBuffer, BufferId, Program, ProgramStep, compile_module};
 pub(crate) use saved::ProgramParts;
 pub use way::{Origin, Passed, Way, Ways};

@@ -33,14 +33,33 @@ pub enum BufferId {
     Result(usize),
 }
 
+impl BufferId {
+    /// Returns the kind of the buffer: "parameter", "constant", "scratch" or "result".
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Parameter(_) => "parameter",
+            Self::Constant(_) => "constant",
+            Self::Scratch(_) => "scratch",
+            Self::Result(_) => "result",
+        }
+    }
+
+    /// Returns the index of the buffer in the program's list of buffers of its kind.
+    #[must_use]
+    pub fn number(self) -> usize {
+        match self {
+            Self::Parameter(number)
+            | Self::Constant(number)
+            | Self::Scratch(number)
+            | Self::Result(number) => number,
+        }
+    }
+}
+
 impl fmt::Display for BufferId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parameter(number) => write!(f, "parameter {number}"),
-            Self::Constant(number) => write!(f, "constant {number}"),
-            Self::Scratch(number) => write!(f, "scratch {number}"),
-            Self::Result(number) => write!(f, "result {number}"),
-        }
+        write!(f, "{} {}", self.kind(), self.number())
     }
 }
 
@@ -123,6 +142,8 @@ pub struct Program {
     pub(super) aliases: Vec<ProgramAlias>,
     /// The aliases of the module that the program does not honour.
     pub(super) refused_aliases: Vec<(ProgramAlias, AliasRefusal)>,
+    /// The names of the parameters in texts. A parameter without a name is called by its number.
+    pub(super) parameter_names: Vec<String>,
     /// The names of the results in texts. A result without a name is called by its number.
     pub(super) result_names: Vec<String>,
 }
@@ -228,6 +249,15 @@ impl Program {
         &self.kernels
     }
 
+    /// Gives the parameters names, in their order. The names appear where those of
+    /// [results](Self::with_result_names) do. [`parameter_names`](super::parameter_names) returns
+    /// the ones that a module has.
+    #[must_use]
+    pub fn with_parameter_names(mut self, names: &[String]) -> Self {
+        self.parameter_names = names.to_vec();
+        self
+    }
+
     /// Gives the results names, in their order. The comments of kernels and the texts of
     /// [`stages`](Self::stages) show them after the numbers of the results. A name that is empty or
     /// that equals its number is not shown.
@@ -235,6 +265,20 @@ impl Program {
     pub fn with_result_names(mut self, names: &[String]) -> Self {
         self.result_names = names.to_vec();
         self
+    }
+
+    /// Returns the name that a parameter or a result was given, or `None` if it has no name, or one
+    /// that says nothing because it is empty or equals the number.
+    #[must_use]
+    pub fn name_of(&self, value: BufferId) -> Option<&str> {
+        let names = match value {
+            BufferId::Parameter(_) => &self.parameter_names,
+            BufferId::Result(_) => &self.result_names,
+            BufferId::Constant(_) | BufferId::Scratch(_) => return None,
+        };
+        let number = value.number();
+        let name = names.get(number)?;
+        (!name.is_empty() && *name != number.to_string()).then_some(name)
     }
 
     /// Compiles a kernel for each step, and returns the program with these kernels. If a step reads

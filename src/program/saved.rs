@@ -46,6 +46,7 @@ impl ProgramParts {
             kernels: self.kernels,
             aliases: self.aliases,
             refused_aliases: self.refused_aliases,
+            parameter_names: Vec::new(),
             result_names: Vec::new(),
         };
         check_aliases(&program)?;

@@ -54,16 +54,10 @@ impl Program {
         format!("{}, {}", self.named(value), self.shape_of(value))
     }
 
-    /// Returns the kind and the number of a buffer, and its name if it is a result that has one.
-    /// The name is quoted, because it may contain any characters.
+    /// Returns the kind and the number of a buffer, and its name if it has one. The name is quoted,
+    /// because it may contain any characters.
     fn named(&self, value: BufferId) -> String {
-        let name = match value {
-            BufferId::Result(number) => {
-                let shown = |name: &&String| !name.is_empty() && **name != number.to_string();
-                self.result_names.get(number).filter(shown)
-            }
-            _ => None,
-        };
+        let name = self.name_of(value);
         name.map_or_else(|| value.to_string(), |name| format!("{value} {name:?}"))
     }
 
