@@ -35,7 +35,13 @@ pub(crate) struct Kernel {
     kernel: Compiled,
     /// The kind and the number of the buffer of each binding.
     buffers: Vec<(&'static str, usize)>,
+    /// The name of the buffer of each binding. Like the comments of the code, it says nothing about
+    /// what the kernel does, so it is not compared.
+    names: Vec<Option<String>>,
 }
+
+/// The arguments of `_restored`: the serialized kernel, and its buffers with their names.
+type Saved<'py> = (Bound<'py, PyBytes>, Vec<(&'static str, usize)>, Vec<Option<String>>);
 
 /// The kinds of buffers.
 const KINDS: [&str; 7] =
@@ -63,20 +69,18 @@ impl Kernel {
         let kind = |number| if number == 0 { ("source", 0) } else { ("table", number - 1) };
         let buffers = (0..sources).map(kind).chain([("destination", 0)]);
         let buffers = buffers.take(kernel.bindings.len()).collect();
-        Self { kernel, buffers }
+        let names = vec![None; kernel.bindings.len()];
+        Self { kernel, buffers, names }
     }
 
     /// Returns the kernel of a step of a program.
     pub(crate) fn of_step(kernel: Compiled, program: &Program, step: &ProgramStep) -> Self {
         let all = step.sources().iter().copied().chain([step.destination()]);
-        let kind = |of: BufferId| match program.home(of) {
-            BufferId::Parameter(number) => ("parameter", number),
-            BufferId::Constant(number) => ("constant", number),
-            BufferId::Scratch(number) => ("scratch", number),
-            BufferId::Result(number) => ("result", number),
-        };
-        let buffers = all.map(kind).take(kernel.bindings.len()).collect();
-        Self { kernel, buffers }
+        let all: Vec<BufferId> =
+            all.map(|of| program.home(of)).take(kernel.bindings.len()).collect();
+        let buffers = all.iter().map(|of| (of.kind(), of.number())).collect();
+        let names = all.iter().map(|&of| program.name_of(of).map(str::to_owned)).collect();
+        Self { kernel, buffers, names }
     }
 
     fn translated(&self, py: Python<'_>, language: Language) -> PyResult<Vec<u8>> {
@@ -118,21 +122,23 @@ impl Kernel {
     /// The buffers to bind, as dictionaries with `group`, `binding`, `writable` and
     /// `size_in_bytes`, the least size of the buffer. `kind` and `number` say which buffer it is:
     /// "source", "table" or "destination" of an operation, and of a program "parameter",
-    /// "constant", "scratch" or "result".
+    /// "constant", "scratch" or "result". `name` is the one that `Program.parameter_names` or
+    /// `Program.result_names` has for the buffer, or None if that is only its number.
     #[getter]
     fn bindings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let binding = |(given, (kind, number)): (&stridec::wgsl::Binding, (&str, usize))| {
+        let binding = |(number, given): (usize, &stridec::wgsl::Binding)| {
+            let ((kind, of), name) = (self.buffers[number], &self.names[number]);
             let dict = PyDict::new(py);
             dict.set_item("group", given.group)?;
             dict.set_item("binding", given.binding)?;
             dict.set_item("writable", given.writable)?;
             dict.set_item("size_in_bytes", given.size_in_bytes)?;
             dict.set_item("kind", kind)?;
-            dict.set_item("number", number)?;
+            dict.set_item("number", of)?;
+            dict.set_item("name", name)?;
             Ok(dict)
         };
-        let buffers = self.buffers.iter().copied();
-        self.kernel.bindings.iter().zip(buffers).map(binding).collect()
+        self.kernel.bindings.iter().enumerate().map(binding).collect()
     }
 
     /// The numbers of workgroups of each dispatch in x, y and z.
@@ -202,14 +208,10 @@ impl Kernel {
         PyBytes::new(py, &proto::stridec::Kernel::from(&self.kernel).encode_to_vec())
     }
 
-    #[allow(clippy::type_complexity)] // it is of Python's protocol
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Vec<(&'static str, usize)>))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Saved<'py>)> {
         let bytes = py.detach(|| self.kernel.encode()).map_err(raised)?;
         let restored = PyType::new::<Self>(py).getattr("_restored")?;
-        Ok((restored, (PyBytes::new(py, &bytes), self.buffers.clone())))
+        Ok((restored, (PyBytes::new(py, &bytes), self.buffers.clone(), self.names.clone())))
     }
 
     #[classmethod]
@@ -219,6 +221,7 @@ impl Kernel {
         py: Python<'_>,
         bytes: &[u8],
         buffers: Vec<(String, usize)>,
+        names: Vec<Option<String>>,
     ) -> PyResult<Self> {
         let kernel = py.detach(|| Compiled::decode(bytes)).map_err(|error| at("bytes", error))?;
         let known = |(kind, number): (String, usize)| {
@@ -227,11 +230,13 @@ impl Kernel {
             Ok::<_, PyErr>((kind, number))
         };
         let buffers = buffers.into_iter().map(known).collect::<PyResult<Vec<_>>>()?;
-        if buffers.len() != kernel.bindings.len() {
-            let expected = format!("{} buffers, as the kernel binds", kernel.bindings.len());
-            return Err(invalid("buffers", &expected, buffers.len()));
+        for (field, given) in [("buffers", buffers.len()), ("names", names.len())] {
+            if given != kernel.bindings.len() {
+                let expected = format!("{} {field}, as the kernel binds", kernel.bindings.len());
+                return Err(invalid(field, &expected, given));
+            }
         }
-        Ok(Self { kernel, buffers })
+        Ok(Self { kernel, buffers, names })
     }
 
     fn __str__(&self) -> String {

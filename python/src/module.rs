@@ -207,17 +207,20 @@ impl Call {
     pub(crate) fn result_names(&self, py: Python<'_>, count: usize) -> PyResult<Vec<String>> {
         let numbers = PyList::new(py, 0..count)?;
         let tree = self.results.bind(py).call_method1(intern!(py, "unflatten"), (numbers,))?;
-        // JAX is imported already, because the tree is one of its objects.
-        let utilities = py.import("jax.tree_util")?;
-        let leaves = utilities.call_method1("tree_flatten_with_path", (tree,))?.get_item(0)?;
-        let options = PyDict::new(py);
-        options.set_item("simple", true)?;
-        options.set_item("separator", ".")?;
-        let name = |leaf: PyResult<Bound<'_, PyAny>>| {
-            let name = utilities.call_method("keystr", (leaf?.get_item(0)?,), Some(&options))?;
-            name.extract::<String>()
-        };
-        leaves.try_iter()?.map(name).collect()
+        places(&tree)
+    }
+
+    /// Returns the place of each parameter of the module in the arguments, such as "args.0.cache"
+    /// or, for an argument that is passed by name, "x.0".
+    pub(crate) fn parameter_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let tree = self.arguments.bind(py);
+        let count: usize = tree.getattr(intern!(py, "num_leaves"))?.extract()?;
+        let tree = tree.call_method1(intern!(py, "unflatten"), (PyList::new(py, 0..count)?,))?;
+        let positional = places(&tree.get_item(0)?)?;
+        let positional = positional.into_iter().map(|place| format!("args.{place}"));
+        let all: Vec<String> = positional.chain(places(&tree.get_item(1)?)?).collect();
+        let Some(kept) = &self.kept else { return Ok(all) };
+        Ok(kept.iter().filter_map(|&number| all.get(number).cloned()).collect())
     }
 
     /// Returns the flat arguments of a call that are parameters of the module. `arguments` is the
@@ -258,6 +261,22 @@ impl Call {
     ) -> PyResult<Bound<'py, PyAny>> {
         self.results.bind(py).call_method1(intern!(py, "unflatten"), (results,))
     }
+}
+
+/// Returns the place of each leaf of a tree, such as "cache.0".
+fn places(tree: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    let py = tree.py();
+    // JAX is imported already, because trees of calls are its objects.
+    let utilities = py.import("jax.tree_util")?;
+    let leaves = utilities.call_method1("tree_flatten_with_path", (tree,))?.get_item(0)?;
+    let options = PyDict::new(py);
+    options.set_item("simple", true)?;
+    options.set_item("separator", ".")?;
+    let name = |leaf: PyResult<Bound<'_, PyAny>>| {
+        let name = utilities.call_method("keystr", (leaf?.get_item(0)?,), Some(&options))?;
+        name.extract::<String>()
+    };
+    leaves.try_iter()?.map(name).collect()
 }
 
 /// The end of a message about an argument `device` of a call.

@@ -13,7 +13,7 @@ use stridec::{
     explain::ProgramPicture,
     hlo::Module,
     notation::NumpyArray,
-    program::{ArrayBuffer, Program as Lowered, ProgramError, Ways},
+    program::{ArrayBuffer, Program as Lowered, ProgramError, Ways, parameter_names},
     shape::{ElementType, Shape as XlaShape},
 };
 
@@ -75,7 +75,8 @@ impl Program {
         if let Some(compiled) = self.compiled.get() {
             return Ok(compiled);
         }
-        let named = self.lowered.clone().with_result_names(&self.result_names(py));
+        let named = self.lowered.clone().with_parameter_names(&self.parameter_names(py));
+        let named = named.with_result_names(&self.result_names(py));
         let compiled = py.detach(|| named.compiled(&self.target)).map_err(raised)?;
         Ok(self.compiled.get_or_init(|| compiled))
     }
@@ -346,6 +347,16 @@ impl Program {
     #[getter]
     fn results(&self) -> Vec<Shape> {
         shapes(self.lowered.results())
+    }
+
+    /// The name of each parameter: its place in the arguments of the function of JAX, such as
+    /// "args.0.cache" or, if it is passed by name, "cache", and its name in the module if there is
+    /// no such function.
+    #[getter]
+    fn parameter_names(&self, py: Python<'_>) -> Vec<String> {
+        let names = self.call.as_ref().and_then(|call| call.parameter_names(py).ok());
+        let names = names.filter(|names| names.len() == self.lowered.parameters().len());
+        names.unwrap_or_else(|| parameter_names(&self.module))
     }
 
     /// The name of each result: its place in the tree that the function of JAX returns, such as

@@ -70,8 +70,9 @@ class _Binding(TypedDict):
     binding: int
     writable: bool
     size_in_bytes: int
-    kind: str
+    kind: Literal["source", "table", "destination", "parameter", "constant", "scratch", "result"]
     number: int
+    name: str | None
 
 @type_check_only
 class _Proof(TypedDict):
@@ -381,7 +382,8 @@ class Kernel:
         """The buffers to bind, as dictionaries with `group`, `binding`, `writable` and
         `size_in_bytes`, the least size of the buffer. `kind` and `number` say which buffer it is:
         "source", "table" or "destination" of an operation, and of a program "parameter",
-        "constant", "scratch" or "result".
+        "constant", "scratch" or "result". `name` is the one that `Program.parameter_names` or
+        `Program.result_names` has for the buffer, or None if that is only its number.
         """
     @property
     def dispatches(self) -> list[tuple[int, int, int]]:
@@ -441,6 +443,12 @@ class Program:
     @property
     def results(self) -> list[Shape]:
         """The arrays that the program writes, in order. A tuple counts as the arrays inside it."""
+    @property
+    def parameter_names(self) -> list[str]:
+        """The name of each parameter: its place in the arguments of the function of JAX, such as
+        "args.0.cache" or, if it is passed by name, "cache", and its name in the module if there is
+        no such function.
+        """
     @property
     def result_names(self) -> list[str]:
         """The name of each result: its place in the tree that the function of JAX returns, such as

@@ -31,14 +31,16 @@ def test_operations_and_kernels(make):
 
 
 def test_a_changed_kernel_is_refused():
-    restore, (data, buffers) = stridec.compile("f32[64,8]", "{0,1}").__reduce__()
-    assert restore(data, buffers).proof
+    restore, (data, buffers, names) = stridec.compile("f32[64,8]", "{0,1}").__reduce__()
+    assert restore(data, buffers, names).proof
     for at in range(0, len(data), 97):
         changed = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
         with pytest.raises((stridec.InvalidInput, stridec.Unsupported)):
-            restore(changed, buffers)
+            restore(changed, buffers, names)
     with pytest.raises(stridec.InvalidInput, match="^buffers"):
-        restore(data, buffers[:1])
+        restore(data, buffers[:1], names)
+    with pytest.raises(stridec.InvalidInput, match="^names"):
+        restore(data, buffers, names[:1])
 
 
 def test_kernels_are_equal_without_their_comments():
@@ -58,6 +60,9 @@ def test_programs():
             assert len(program.kernels) >= 2
         again = pickle.loads(pickle.dumps(program))
         assert repr(again) == repr(program) and again.kernels == program.kernels and again.stages() == program.stages()
+        loaded = pickle.loads(pickle.dumps(program.kernels[0]))
+        assert loaded.bindings == program.kernels[0].bindings == again.kernels[0].bindings
+        assert all(binding["name"] for binding in loaded.bindings)
         given = again(x, x, k=k)
         assert given["turned"].tolist() == x.T.tolist() and given["both"][0].tolist() == k[::-1].tolist()
     plain = stridec.Program("ENTRY e { x = s32[2,3]{0,1} parameter(0) ROOT y = s32[3,2]{0,1} transpose(x), dimensions={1,0} }", layouts="default")

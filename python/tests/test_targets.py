@@ -73,3 +73,40 @@ def test_bindings_name_their_buffers():
     packed = stridec.Program("ENTRY main { " + " ".join(lines) + f" ROOT r = f32[768] concatenate({', '.join(names)}), dimensions={{0}} }}")
     kinds = {kind for kernel in packed.kernels for kind, _, _ in named(kernel)}
     assert kinds == {"parameter", "scratch", "result"}
+
+
+def names(kernel):
+    return [binding["name"] for binding in kernel.bindings]
+
+
+def test_bindings_have_the_names_of_a_module():
+    program = stridec.Program("""ENTRY main {
+      pair = (s32[2,3], s32[4]) parameter(0)
+      x = s32[2,3] get-tuple-element(pair), index=0
+      y = s32[4] parameter(1)
+      t = s32[3,2] transpose(x), dimensions={1,0}
+      r = s32[4] reverse(y), dimensions={0}
+      c = s32[2] constant({1, 2})
+      ROOT all = (s32[3,2], s32[4], s32[2]) tuple(t, r, c)
+    }""")
+    assert program.parameter_names == ["pair.0", "pair.1", "y"]
+    # A module has no names for its results.
+    assert [names(kernel) for kernel in program.kernels] == [["pair.0", None], ["y", None], [None, None]]
+    assert 'parameter 2 "y"' in program.kernels[1].wgsl and 'parameter 0 "pair.0"' in program.stages()
+    assert names(stridec.compile("f32[64,8]", "{0,1}")) == [None, None]
+
+
+def test_bindings_have_the_places_in_the_trees_of_jax():
+    jax = pytest.importorskip("jax")
+
+    def f(cache, unused, *, flip):
+        return {"turned": cache["k"].T, "both": (flip[::-1], cache["v"][1:])}
+
+    x = numpy.zeros((2, 3), numpy.float32)
+    lowered = jax.jit(f).lower({"k": x, "v": x}, x, flip=x)
+    for module in [lowered, lowered.compile(), jax.export.export(jax.jit(f))({"k": x, "v": x}, x, flip=x)]:
+        program = stridec.Program(module)
+        # JAX drops the arguments that the function does not use.
+        assert program.parameter_names == ["args.0.k", "args.0.v", "flip"]
+        found = {bound[-1]: bound[:-1] for bound in map(names, program.kernels)}
+        assert found == {"both.0": ["flip"], "both.1": ["args.0.v"], "turned": ["args.0.k"]}
