@@ -4,20 +4,20 @@
 # `web/cargo.sh --debian build …` always uses the latter.
 set -euo pipefail
 cd "$(dirname "$0")"
+source ../.ci/target.sh
 target=wasm32-unknown-unknown
 
 debian=false
 if [[ "${1:-}" == --debian ]]; then
     debian=true
     shift
-elif ! [[ -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ]]; then
+elif ! has_library $target; then
     debian=true
 fi
 if ! $debian; then
     exec cargo "$1" --locked --target $target "${@:2}"
 fi
-../.ci/install rustc-web cargo-web rust-web-src lld
-export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
+use_debian_compiler lld
 # Debian's compiler does not bring `rust-lld`, its default linker for this target.
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld
 crates=std,panic_abort
@@ -26,4 +26,4 @@ if [[ "$1" == test ]]; then
     # Tests are built for unwinding. With dependencies that abort, rustc would find two versions of `core`.
     export CARGO_PROFILE_RELEASE_PANIC=unwind
 fi
-exec /usr/bin/cargo "$1" --locked --target $target -Z "build-std=$crates" "${@:2}"
+exec cargo "$1" --locked --target $target -Z "build-std=$crates" "${@:2}"
