@@ -32,7 +32,7 @@ use crate::errors::{at, invalid, raised};
 /// '03022307'
 #[pyclass(frozen, module = "stridec", eq, hash)]
 pub(crate) struct Kernel {
-    kernel: Compiled,
+    compiled: Compiled,
     /// The kind and the number of the buffer of each binding.
     buffers: Vec<(&'static str, usize)>,
     /// The name of the buffer of each binding. Like the comments of the code, it says nothing about
@@ -49,7 +49,7 @@ const KINDS: [&str; 7] =
 
 impl PartialEq for Kernel {
     fn eq(&self, other: &Self) -> bool {
-        self.kernel == other.kernel && self.buffers == other.buffers
+        self.compiled == other.compiled && self.buffers == other.buffers
     }
 }
 
@@ -57,7 +57,7 @@ impl Eq for Kernel {}
 
 impl Hash for Kernel {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.kernel.hash(state);
+        self.compiled.hash(state);
         self.buffers.hash(state);
     }
 }
@@ -70,7 +70,7 @@ impl Kernel {
         let buffers = (0..sources).map(kind).chain([("destination", 0)]);
         let buffers = buffers.take(kernel.bindings.len()).collect();
         let names = vec![None; kernel.bindings.len()];
-        Self { kernel, buffers, names }
+        Self { compiled: kernel, buffers, names }
     }
 
     /// Returns the kernel of a step of a program.
@@ -80,11 +80,11 @@ impl Kernel {
             all.map(|of| program.home(of)).take(kernel.bindings.len()).collect();
         let buffers = all.iter().map(|of| (of.kind(), of.number())).collect();
         let names = all.iter().map(|&of| program.name_of(of).map(str::to_owned)).collect();
-        Self { kernel, buffers, names }
+        Self { compiled: kernel, buffers, names }
     }
 
     fn translated(&self, py: Python<'_>, language: Language) -> PyResult<Vec<u8>> {
-        Ok(py.detach(|| translate(&self.kernel, language)).map_err(raised)?.code)
+        Ok(py.detach(|| translate(&self.compiled, language)).map_err(raised)?.code)
     }
 
     fn text(&self, py: Python<'_>, language: Language) -> PyResult<String> {
@@ -97,26 +97,26 @@ impl Kernel {
     /// The shader in WGSL. Empty if there is nothing to dispatch.
     #[getter]
     fn wgsl(&self) -> &str {
-        &self.kernel.wgsl
+        &self.compiled.wgsl
     }
 
     /// The name of the compute entry point.
     #[getter]
     fn entry_point(&self) -> &str {
-        &self.kernel.entry_point
+        &self.compiled.entry_point
     }
 
     /// The strategy of the kernel: "copy", "rows", "transpose" or "gather", or "empty" if the
     /// destination has no elements.
     #[getter]
     fn strategy(&self) -> &'static str {
-        self.kernel.strategy.name()
+        self.compiled.strategy.name()
     }
 
     /// The number of invocations of a workgroup in x, y and z.
     #[getter]
     fn workgroup_size(&self) -> (u32, u32, u32) {
-        self.kernel.workgroup_size.into()
+        self.compiled.workgroup_size.into()
     }
 
     /// The buffers to bind, as dictionaries with `group`, `binding`, `writable` and
@@ -138,33 +138,33 @@ impl Kernel {
             dict.set_item("name", name)?;
             Ok(dict)
         };
-        self.kernel.bindings.iter().enumerate().map(binding).collect()
+        self.compiled.bindings.iter().enumerate().map(binding).collect()
     }
 
     /// The numbers of workgroups of each dispatch in x, y and z.
     #[getter]
     fn dispatches(&self) -> Vec<(u32, u32, u32)> {
-        self.kernel.dispatches.iter().map(|dispatch| dispatch.workgroups.into()).collect()
+        self.compiled.dispatches.iter().map(|dispatch| dispatch.workgroups.into()).collect()
     }
 
     /// The operation as buffer copies, each with its source offset, destination offset and size, in
     /// bytes. Empty if the operation cannot be expressed as buffer copies.
     #[getter]
     fn copy_regions(&self) -> Vec<(u64, u64, u64)> {
-        let regions = self.kernel.copy_regions.iter();
+        let regions = self.compiled.copy_regions.iter();
         regions.map(|it| (it.source_offset, it.destination_offset, it.size)).collect()
     }
 
     /// The size of the source's image, in bytes, or of all sources together if there are several.
     #[getter]
     fn source_bytes(&self) -> u64 {
-        self.kernel.source_bytes
+        self.compiled.source_bytes
     }
 
     /// The size of the destination's image, in bytes.
     #[getter]
     fn destination_bytes(&self) -> u64 {
-        self.kernel.destination_bytes
+        self.compiled.destination_bytes
     }
 
     /// The proved bounds of the kernel: the last words that it reads and writes, and the least
@@ -172,7 +172,7 @@ impl Kernel {
     /// not be proved.
     #[getter]
     fn proof<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(proof) = self.kernel.proof() else { return Ok(None) };
+        let Some(proof) = self.compiled.proof() else { return Ok(None) };
         let dict = PyDict::new(py);
         dict.set_item("last_source_word", proof.last_word_of_source(0))?;
         dict.set_item("last_destination_word", proof.last_destination_word())?;
@@ -205,11 +205,11 @@ impl Kernel {
 
     /// Returns the kernel as a serialized `stridec.Kernel`.
     fn to_proto<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &proto::stridec::Kernel::from(&self.kernel).encode_to_vec())
+        PyBytes::new(py, &proto::stridec::Kernel::from(&self.compiled).encode_to_vec())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Saved<'py>)> {
-        let bytes = py.detach(|| self.kernel.encode()).map_err(raised)?;
+        let bytes = py.detach(|| self.compiled.encode()).map_err(raised)?;
         let restored = PyType::new::<Self>(py).getattr("_restored")?;
         Ok((restored, (PyBytes::new(py, &bytes), self.buffers.clone(), self.names.clone())))
     }
@@ -236,15 +236,15 @@ impl Kernel {
                 return Err(invalid(field, &expected, given));
             }
         }
-        Ok(Self { kernel, buffers, names })
+        Ok(Self { compiled: kernel, buffers, names })
     }
 
     fn __str__(&self) -> String {
-        self.kernel.wgsl.clone()
+        self.compiled.wgsl.clone()
     }
 
     fn __repr__(&self) -> String {
-        let (from, to) = (self.kernel.source_bytes, self.kernel.destination_bytes);
-        format!("<stridec.Kernel {}: {from} bytes to {to}>", self.kernel.strategy.name())
+        let (from, to) = (self.compiled.source_bytes, self.compiled.destination_bytes);
+        format!("<stridec.Kernel {}: {from} bytes to {to}>", self.compiled.strategy.name())
     }
 }
