@@ -5,6 +5,7 @@ from os import PathLike
 from typing_extensions import Buffer, CapsuleType
 from typing import Any, Literal, Protocol, TypedDict, TypeVar, final, overload, type_check_only
 
+import numpy
 
 __all__ = [
     "Array",
@@ -59,7 +60,25 @@ class _Sharded(Protocol):
     @property
     def addressable_shards(self) -> Sequence[Any]: ...
 
+@type_check_only
+class _Tensor(Protocol):
+    """A tensor of torch."""
+
+    def data_ptr(self) -> int: ...
+
+@type_check_only
+class _JaxArray(Protocol):
+    """An array of JAX."""
+
+    @property
+    def sharding(self) -> Any: ...
+    @property
+    def addressable_shards(self) -> Any: ...
+
 _Array = _SupportsArrayInterface | _SupportsDLPack | Buffer
+# An argument whose type is that of the result. All other arguments give arrays of numpy.
+_Framework = TypeVar("_Framework", bound=_Tensor | _JaxArray)
+_NumpyArray = numpy.ndarray[Any, Any]
 _Out = TypeVar("_Out", bound=_SupportsArrayInterface | _SupportsDLPack | Buffer)
 _Ranges = tuple[int, int] | tuple[tuple[int, int], ...]
 _Layout = str | Sequence[int] | Any
@@ -346,7 +365,13 @@ class Operation:
         """Returns every stage from the shapes to the kernel, as text."""
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]: ...
     @overload
-    def __call__(self, source: _Array, /, *, out: None = None, device: _Device | None = None) -> Any: ...
+    def __call__(  # type: ignore[overload-overlap]
+        self, source: _Framework, /, *, out: None = None, device: _Device | None = None
+    ) -> _Framework: ...
+    @overload
+    def __call__(
+        self, source: _Array, /, *, out: None = None, device: _Device | None = None
+    ) -> _NumpyArray: ...
     @overload
     def __call__(self, source: _Array, /, *, out: _Out, device: _Device | None = None) -> _Out: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -645,10 +670,13 @@ class ReshardPlan:
         """
     @overload
     def simulate(self, arrays: Sequence[_Array | None], /) -> list[Any]: ...
-    def split(self, array: _Array, /) -> dict[int, Any]:
+    @overload
+    def split(self, array: _Framework, /) -> dict[int, _Framework]:  # type: ignore[overload-overlap]
         """Returns the shards of a whole array in the sharding of the source, as a dictionary by
         device.
         """
+    @overload
+    def split(self, array: _Array, /) -> dict[int, _NumpyArray]: ...
     def join(self, arrays: Mapping[int, _Array] | Sequence[_Array | None] | _Sharded, /) -> Any:
         """Returns the whole array whose shards in the sharding of the destination are given, in the
         forms that `simulate` takes. If several devices have a part, one of them is read.
@@ -685,6 +713,20 @@ def memory(
 def diff(old: _Module, new: _Module, /) -> Difference:
     """Compares the layouts, the copies and the sizes of two modules."""
 @overload
+def relayout(  # type: ignore[overload-overlap]
+    array: _Framework,
+    to: Shape | _Layout,
+    *,
+    dtype: Any = None,
+    tiles: Literal["tpu"] | None = None,
+    table: _Array | None = None,
+    table_dimension: int | None = None,
+    source: str | Shape | None = None,
+    out: None = None,
+    device: _Device | None = None,
+) -> _Framework:
+    """Copies an array into another memory layout, and returns that memory."""
+@overload
 def relayout(
     array: _Array,
     to: Shape | _Layout,
@@ -696,8 +738,7 @@ def relayout(
     source: str | Shape | None = None,
     out: None = None,
     device: _Device | None = None,
-) -> Any:
-    """Copies an array into another memory layout, and returns that memory."""
+) -> _NumpyArray: ...
 @overload
 def relayout(
     array: _Array,
@@ -712,6 +753,21 @@ def relayout(
     device: _Device | None = None,
 ) -> _Out: ...
 @overload
+def slice(  # type: ignore[overload-overlap]
+    array: _Framework,
+    offsets: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int] | None = None,
+    *,
+    to: Shape | _Layout | None = None,
+    source: str | Shape | None = None,
+    out: None = None,
+    device: _Device | None = None,
+) -> _Framework:
+    """Copies a window of an array in steps, as DirectML's SLICE1 does. A negative stride starts at
+    the end of the window.
+    """
+@overload
 def slice(
     array: _Array,
     offsets: Sequence[int],
@@ -722,10 +778,7 @@ def slice(
     source: str | Shape | None = None,
     out: None = None,
     device: _Device | None = None,
-) -> Any:
-    """Copies a window of an array in steps, as DirectML's SLICE1 does. A negative stride starts at
-    the end of the window.
-    """
+) -> _NumpyArray: ...
 @overload
 def slice(
     array: _Array,

@@ -35,12 +35,14 @@ def test_mypy_refuses_wrong_calls(tmp_path):
     """The types say something: these lines have errors."""
     pytest.importorskip("mypy")
     lines = [
-        "import numpy as np, stridec",
+        "import numpy as np, jax.numpy as jnp, stridec",
         'stridec.compile("f32[2]", "C").source_byte',
         'stridec.relayout(3, "C")',
         'stridec.relayout(np.zeros(3), "C", device=0)',
         'stridec.Shape("f32[2]").index((0,))',
         'x: str = stridec.relayout(np.zeros(3), "C", out=np.zeros(3))',
+        'y: str = stridec.relayout(np.zeros(3), "C")',
+        'z: str = stridec.slice(jnp.zeros(3), (0,), (2,))',
         'stridec.Program("", layouts="tpu")',
         'stridec.reshard("f32[2]", "{replicated}", "{replicated}").simulate(3)',
     ]

@@ -16,6 +16,7 @@ use stridec::{
 use super::support::{
     gpu::gpu,
     random::{self, Random},
+    scope::long_cases,
 };
 
 /// Runs an operation on the GPU and on the host, and compares every byte. Returns the kernel.
@@ -55,12 +56,13 @@ fn the_three_examples() {
 }
 
 /// Runs the everyday shapes at full size. The kernels are compiled for a GPU, whatever the device.
+/// CI runs those for a CPU too.
 #[test]
 fn everyday_shapes() {
     let Some(gpu) = gpu("everyday_shapes") else { return };
     let mut wide = 0;
     for everyday::Everyday { operation, .. } in everyday::everyday().unwrap() {
-        for target in targets() {
+        for target in long_cases(targets()) {
             let kernel = check(&gpu, &operation, &target);
             let sizes = kernel.bindings.iter().map(|binding| binding.size_in_bytes);
             let images = [kernel.source_bytes, kernel.destination_bytes];

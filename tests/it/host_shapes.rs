@@ -8,7 +8,7 @@ use stridec::{
     window::Slice,
 };
 
-use super::support::oracle;
+use super::support::{oracle, scope::long_cases};
 
 /// Types of 1, 2, 4 and 8 bytes.
 const TYPES: [ElementType; 4] =
@@ -37,7 +37,7 @@ fn few_channels_to_pixels_and_back() {
 fn long_rows_of_channels() {
     (1..=17_u64).into_par_iter().for_each(|channels| {
         for element_type in TYPES {
-            for width in [127, 341, 1365, 2731, 4099] {
+            for width in long_cases([127, 341, 1365, 2731, 4099]) {
                 let planes = [channels, width];
                 relayout(element_type, &planes, Layout::new([1, 0]), Layout::new([0, 1]));
                 relayout(

@@ -34,10 +34,10 @@ pub fn long_cases<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T
     all.into_iter().step_by(if is_long() { 1 } else { 3 })
 }
 
-/// Returns the time of a test that repeats random cases: `in_ci`, or a quarter of it if [`is_long`]
-/// is false.
+/// Returns the time of a test that repeats random cases: `in_ci`, or an eighth of it if
+/// [`is_long`] is false.
 pub fn time(in_ci: Duration) -> Duration {
-    if is_long() { in_ci } else { in_ci / 4 }
+    if is_long() { in_ci } else { in_ci / 8 }
 }
 
 /// Returns `STRIDEC_CASES`, or `None` if it is not set or empty.
