@@ -9,7 +9,7 @@ use super::support::{
     gpu::gpu,
     hlo_cases::convert_cases,
     random::Random,
-    scope::cases,
+    scope::{cases, long_cases},
 };
 
 fn run(gpu: &Gpu, operation: &Operation, target: &Target, image: &[u8]) -> (Vec<u8>, String) {
@@ -44,7 +44,7 @@ fn modules_that_convert_are_exact() {
 fn every_pair_of_types() {
     let Some(gpu) = gpu("every pair of types") else { return };
     let mut random = Random(390);
-    for from in types() {
+    for from in long_cases(types()) {
         let image = values(from, 1 << 16, &mut random);
         let count = image.len() as u64 * 8 / u64::from(from.storage_bits().unwrap());
         for to in types().into_iter().filter(|&to| to != from) {

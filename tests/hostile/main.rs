@@ -55,8 +55,8 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Passes changed inputs to one entry point: `in_ci` of them if `STRIDEC_LONG` is set, otherwise a
-/// quarter of them, or `full` if `STRIDEC_CASES=full` is set.
+/// Passes changed inputs to one entry point: `in_ci` of them if `STRIDEC_LONG` is set, otherwise an
+/// eighth of them, or `full` if `STRIDEC_CASES=full` is set.
 fn fuzz(format: &str, in_ci: u64, full: u64) {
     let alone = ON_OTHER_THREADS.contains(&format).then(alone);
     if alone.is_none() {
@@ -64,7 +64,7 @@ fn fuzz(format: &str, in_ci: u64, full: u64) {
     }
     let cases = match std::env::var("STRIDEC_CASES").as_deref() {
         Err(_) | Ok("") if is_long() => in_ci,
-        Err(_) | Ok("") => in_ci / 4,
+        Err(_) | Ok("") => in_ci / 8,
         Ok("full") => full,
         Ok(cases) => cases.parse().unwrap(),
     };

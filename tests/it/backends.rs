@@ -21,7 +21,7 @@ fn kernels() -> Vec<Kernel> {
     let mut random = Random(3);
     let mut kernels = vec![];
     let header = [("nest", "(12: 1 → 64)".to_owned())];
-    for _ in 0..cases(20) {
+    for _ in 0..cases(20).max(20) {
         let operation = random::operation(&mut random);
         let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
         else {

@@ -17,15 +17,15 @@ pub const UNITS: [ElementType; 8] = [
 ];
 
 /// Returns true if tests with random cases run all that CI runs: if `STRIDEC_LONG` is set. If it is
-/// not, they run a quarter.
+/// not, they run an eighth.
 pub fn is_long() -> bool {
     std::env::var("STRIDEC_LONG").is_ok_and(|value| !value.is_empty())
 }
 
 /// Returns the number of random cases: the environment variable `STRIDEC_CASES` if it is set.
-/// Otherwise `in_ci`, or a quarter of it if [`is_long`] is false.
+/// Otherwise `in_ci`, or an eighth of it if [`is_long`] is false.
 pub fn cases(in_ci: u64) -> u64 {
-    given_cases().unwrap_or_else(|| if is_long() { in_ci } else { in_ci.div_ceil(4) })
+    given_cases().unwrap_or_else(|| if is_long() { in_ci } else { in_ci.div_ceil(8) })
 }
 
 /// Returns the cases of a fixed list that take long: all of them, or every third if [`is_long`] is
