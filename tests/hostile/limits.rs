@@ -244,7 +244,8 @@ fn memory_of_large_stablehlo() {
     let _alone = alone();
     let function = "!t=tensor<i1>\nfunc.func @main(){";
     let body = |part: &str| format!("{function}{}return}}", part.repeat(33_000)).into_bytes();
-    let each = |text: &dyn Fn(usize) -> String| (0..33_000).map(text).collect::<String>();
+    let several = |count, text: &dyn Fn(usize) -> String| (0..count).map(text).collect::<String>();
+    let each = |text: &dyn Fn(usize) -> String| several(33_000, text);
     let arguments = each(&|n| format!("%{n}:!t,"));
     let arguments = format!("!t=tensor<i1>\nfunc.func @main({arguments}%a:!t){{return}}");
     let types = each(&|n| format!("tensor<{n}xi1>,"));
@@ -252,8 +253,7 @@ fn memory_of_large_stablehlo() {
     let functions = each(&|n| format!("func.func @f{n}(){{return}}"));
     let functions = functions + "func.func @main(){return}";
     let aliases = each(&|n| format!("#a{n}=0 "));
-    let splats: String =
-        (0..8_000).map(|n| format!("%{n}=chlo.constant dense<1>:tensor<256xi8>\n")).collect();
+    let splats = several(8_000, &|n| format!("%{n}=chlo.constant dense<1>:tensor<256xi8>\n"));
     let splats = format!("func.func @main(){{{splats}return}}");
     let repeated = |head: &str, part: &str, tail: &str| {
         [head, &part.repeat((1 << 17) + 1), tail].concat().into_bytes()
