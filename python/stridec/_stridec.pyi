@@ -67,13 +67,11 @@ class _Tensor(Protocol):
     def data_ptr(self) -> int: ...
 
 @type_check_only
-class _JaxArray(Protocol):
+class _JaxArray(_Sharded, Protocol):
     """An array of JAX."""
 
     @property
     def sharding(self) -> Any: ...
-    @property
-    def addressable_shards(self) -> Any: ...
 
 _Array = _SupportsArrayInterface | _SupportsDLPack | Buffer
 # An argument whose type is that of the result. All other arguments give arrays of numpy.

@@ -434,7 +434,7 @@ fn parts_of_random_programs_are_the_programs() {
         steps.add(&program, &images, bytes, &mut random);
     }
     println!("{steps:?}");
-    assert!(steps.split > steps.whole / 4 && steps.split > 10, "{steps:?}");
+    assert!(steps.split > steps.whole / 4 && steps.split * 8 > cases(400), "{steps:?}");
 }
 
 /// A part of a program reads at most about twice the bytes that it needs, whatever its cases are.
