@@ -229,6 +229,14 @@ pub(super) fn unit(image: &[u8], index: usize, bits: u32) -> u8 {
     image[index / per] >> (index % per * bits as usize) & u8::MAX >> (8 - bits)
 }
 
+/// Returns the eight bytes that begin `shift` bits after the start of `low`, from 1 to 7. `high` is
+/// the word that begins one byte after `low`. With two words instead of a word and a byte, compilers
+/// shift several words in a register.
+#[inline(always)]
+fn shifted(low: &[u8; 8], high: &[u8; 8], shift: usize) -> [u8; 8] {
+    (u64::from_le_bytes(*low) >> shift | u64::from_le_bytes(*high) << (8 - shift)).to_le_bytes()
+}
+
 /// Copies consecutive units, beginning with unit `first`, to the start of `line`, and so aligns
 /// them to a byte. Bits past the end of the source are read as zero.
 pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
@@ -249,15 +257,11 @@ pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
     }
     let after = source.get(1..).unwrap_or_default();
     let (most, last) = inside.split_at_mut(length.min(after.len()));
-    // Shift eight bytes at a time. The bits of the ninth byte come from a word that begins one byte
-    // later, so that compilers shift several words in a register.
-    let shifted = |low: &[u8; 8], high: &[u8; 8]| {
-        (u64::from_le_bytes(*low) >> shift | u64::from_le_bytes(*high) << (8 - shift)).to_le_bytes()
-    };
+    // Shift eight bytes at a time.
     let words = most.as_chunks_mut::<8>().0.iter_mut();
     let of = source.as_chunks::<8>().0.iter().zip(after.as_chunks::<8>().0);
     for (to, (low, high)) in words.zip(of) {
-        *to = shifted(low, high);
+        *to = shifted(low, high, shift);
     }
     // The last group may overlap the one before it.
     let end = most.len();
@@ -265,7 +269,7 @@ pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
         (most.last_chunk_mut(), source[..end].last_chunk(), after[..end].last_chunk())
     {
         if !end.is_multiple_of(8) {
-            *to = shifted(low, high);
+            *to = shifted(low, high, shift);
         }
     } else {
         for ((to, low), high) in most.iter_mut().zip(source).zip(after) {
@@ -294,21 +298,17 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
         let inside = last.min(line.len() - 1);
         let (line_before, line_after) = (&line[..inside], &line[1..=inside]);
         let middle = &mut image[1..=inside];
-        // Shift eight bytes at a time, as in `take`.
-        let shifted = |before: &[u8; 8], after: &[u8; 8]| {
-            let before = u64::from_le_bytes(*before) >> (8 - shift);
-            (before | u64::from_le_bytes(*after) << shift).to_le_bytes()
-        };
+        // Shift eight bytes at a time.
         let words = middle.as_chunks_mut::<8>().0.iter_mut();
         let of = line_before.as_chunks::<8>().0.iter().zip(line_after.as_chunks::<8>().0);
         for (to, (before, after)) in words.zip(of) {
-            *to = shifted(before, after);
+            *to = shifted(before, after, 8 - shift);
         }
         // The last group may overlap the one before it.
         if let (Some(to), Some(before), Some(after)) =
             (middle.last_chunk_mut(), line_before.last_chunk(), line_after.last_chunk())
         {
-            *to = shifted(before, after);
+            *to = shifted(before, after, 8 - shift);
         } else {
             let pairs = line_before.iter().zip(line_after);
             for (to, (before, after)) in middle.iter_mut().zip(pairs) {
