@@ -140,7 +140,7 @@ pub(super) struct TilePlan {
     /// The length of a unit, in bytes. If the units of the nest are not whole bytes of the same
     /// size on both sides, the length counts these units instead.
     pub(super) unit: usize,
-    /// The order into which the bytes of each unit are brought, if it changes. Only
+    /// The order into which each 16 bytes of the source are brought, if it changes. Only
     /// [`Mover::Transpose`] and [`Mover::Strips`] support this.
     pub(super) inner: Option<Inner>,
     /// The code that moves a tile.
@@ -254,6 +254,27 @@ impl TilePlan {
         if let Some((inner_unit, inner, outer)) = simd.and_then(|_| dense(&axes, unit)) {
             let plan = Self::of_axes(outer, inner_unit, simd, streams);
             if matches!(plan.mover, Mover::Transpose(_) | Mover::Strips(_)) {
+                return Self { inner: Some(inner), ..plan };
+            }
+        }
+        // Units that are interleaved in the source become longer units if 16 bytes of the source
+        // have whole units. The columns of all tiles must have whole groups of them.
+        if let Some(Woven { unit: longer, inner, axes: outer, group, present }) =
+            simd.and_then(|_| woven(&axes, unit))
+        {
+            let plan = Self::of_axes(outer, longer, simd, streams);
+            let columns = &plan.columns;
+            let in_a_tile = columns.inner > 1 || columns.block == columns.axis.extent;
+            let whole = present == group && columns.src.len().is_multiple_of(group);
+            let fits = match plan.mover {
+                Mover::Strips(_) => whole,
+                Mover::Transpose(Some(simd)) if simd.transposes_narrow() => {
+                    whole || columns.src.len() == present
+                }
+                Mover::Transpose(_) => whole,
+                _ => false,
+            };
+            if fits && in_a_tile {
                 return Self { inner: Some(inner), ..plan };
             }
         }
@@ -581,6 +602,53 @@ fn dense(axes: &[PlanAxis], unit: usize) -> Option<(usize, Inner, SmallVec<[Plan
         }
     }
     best.map(|(bytes, inner, number)| (bytes, inner, axes[..number].into()))
+}
+
+/// Short units that become longer ones if the bytes of the source are permuted.
+struct Woven {
+    /// The length of the longer unit, in bytes.
+    unit: usize,
+    /// The permutation after which 16 bytes of the source are whole units.
+    inner: Inner,
+    /// The axes of the longer units, as if the source had been permuted.
+    axes: SmallVec<[PlanAxis; 8]>,
+    /// The number of longer units whose bytes are interleaved, and the number of these that are
+    /// copied.
+    group: usize,
+    present: usize,
+}
+
+/// Finds units that are contiguous in the destination, and that are interleaved with others in the
+/// source. This is the case between tiles such as `T(8,128)(2,1)` whose rows are different
+/// dimensions.
+///
+/// ```text
+/// axes (4: 1 → 400) (4: 4 → 1), as extent: source → destination, in bytes
+/// source:  a0 b0 c0 d0 a1 b1 c1 d1 a2 …  →  units of 4 bytes: a0 a1 a2 a3, b0 b1 …
+/// ```
+fn woven(axes: &[PlanAxis], unit: usize) -> Option<Woven> {
+    let (run, outer) = axes.split_last()?;
+    let step = unit.cast_signed();
+    let place = outer.iter().position(|axis| axis.src == step)?;
+    let group = usize::try_from(run.src).ok()? / unit;
+    let (longer, block) = (unit * run.extent, unit * run.extent * group);
+    let is_block = (run.src, run.dst) == (step * group.cast_signed(), step)
+        && outer[place].extent <= group
+        && longer.is_power_of_two()
+        && longer <= 8
+        && group.is_power_of_two()
+        && block <= SMALL;
+    is_block.then(|| {
+        let from = |byte: usize| {
+            let (first, of_block) = (byte / block * block, byte % block);
+            let (number, of_unit) = (of_block / longer, of_block % longer);
+            first + (of_unit / unit * group + number) * unit + of_unit % unit
+        };
+        let mut axes: SmallVec<[PlanAxis; 8]> = outer.into();
+        axes[place].src = longer.cast_signed();
+        let inner = std::array::from_fn(|byte| from(byte) as u8);
+        Woven { unit: longer, inner, axes, group, present: outer[place].extent }
+    })
 }
 
 /// Returns true if units at these offsets are contiguous.

@@ -11,7 +11,7 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    transpose::Inner,
+    transpose::{Inner, read_bytes},
     x86::{high_64, lanes_64, low_64, permute_64},
 };
 
@@ -37,7 +37,7 @@ pub(super) unsafe fn transpose_few_rows<const N: usize, const E: usize, const IN
     let written = !(!0 << (rows.len() * N));
     for first in (0..columns).step_by(4 * E) {
         let here = (columns - first).min(4 * E);
-        let read = u64::MAX >> (64 - here * N);
+        let read = u64::MAX >> (64 - if INNER { read_bytes(inner, here * N) } else { here * N });
         let mut square = [table; E];
         for (line, register) in square.iter_mut().enumerate() {
             // Rows past the last one are masked out of the store.
@@ -93,7 +93,8 @@ pub(super) unsafe fn transpose_few_columns<const N: usize, const E: usize, const
 ) {
     // SAFETY: a table has the 16 bytes of a lane.
     let table = unsafe { lanes_64(|_| inner.as_ptr()) };
-    let read = !(!0 << (columns * N));
+    let length = if INNER { read_bytes(inner, columns * N) } else { columns * N };
+    let read = u16::MAX >> (16 - length);
     for (number, rows) in rows.chunks(4 * E).enumerate() {
         let last = rows.len() - 1;
         let load = |line: usize, lane: usize| {

@@ -24,9 +24,16 @@ use super::{lines, narrow, x86};
 /// bytes were no faster in cases of `f64` of the TTC benchmark (`benches/NOTES.md`, "Strips").
 pub(super) const ROW_PREFETCH_SRC_BYTES: usize = 256;
 
-/// A permutation of the bytes inside units, as a shuffle table for 16 bytes: entry `n` is the index
-/// of the byte that becomes byte `n`.
+/// A permutation of the bytes of a row, as a shuffle table for each 16 bytes: entry `n` is the index
+/// of the byte that becomes byte `n`. Groups of one or several units are permuted, each in itself.
 pub(in crate::host) type Inner = [u8; 16];
+
+/// Returns the number of bytes of a row that have to be read for `bytes` permuted bytes. It is
+/// larger than `bytes` if some units of the first group are not copied.
+pub(super) fn read_bytes(inner: &Inner, bytes: usize) -> usize {
+    let last = inner.get(..bytes).and_then(|places| places.iter().max());
+    last.map_or(bytes, |&last| usize::from(last) + 1)
+}
 
 /// Calls a function with the unit size `N`, and the number `E` of units in 16 bytes, as constants.
 /// Returns false from the caller for other unit sizes.
@@ -104,9 +111,10 @@ impl Simd {
     ) -> bool {
         let (edge, count) = (16 / unit, columns.count);
         let [shorter, longer] = [rows.len().min(count), rows.len().max(count)];
+        let read = inner.map_or(count * unit, |inner| read_bytes(inner, count * unit));
         if shorter < if self.transposes_narrow() { 1 } else { edge }
             || longer < edge
-            || !inside(source, from, rows, count * unit)
+            || !inside(source, from, rows, read)
             || !columns.hold(at, rows.len(), unit)
         {
             return false;
