@@ -12,7 +12,8 @@ use super::{
     box_copy::{each_tile, each_tile_before},
     micro::transpose,
     packed::{
-        WORD_BYTES, move_units, pack, put, put_lines, spread, spread_past, take, turn_units, unit,
+        BAND, WORD_BYTES, band_bytes, move_units, pack, put, put_lines, spread, spread_past,
+        turn_bands, unit,
     },
     pieces::{Destination as _, DestinationSlices},
     plan::TilePlan,
@@ -29,11 +30,20 @@ const RUN: usize = 1 << 12;
 /// are unpacked to bytes, many at a time.
 const LONG_RUN: usize = 1 << 9;
 
-/// The longest line of a buffer, in bytes, that [`put_lines`] joins to the next line through a word
-/// of bits. Each word depends on the one before it, so longer lines are shifted on their own, many
-/// words at a time. A smaller number shifts more lines on their own, which takes 10 ns for each:
-/// lines of 17 bytes of `u1[129,116337]` take 1.5 times as long.
-const SHORT_LINE: usize = 32;
+/// The longest line of a buffer, in bits, that [`put_lines`] joins to the next line through a word.
+/// Each word depends on the one before it, so longer lines are shifted on their own.
+const SHORT_LINE_BITS: usize = 256;
+
+/// The approximate numbers of processor cycles for the parts of a copy of a matrix: a unit that is
+/// moved on its own, a line of the destination, such a line that is unpacked to bytes, a band of lines of the source, and starting a tile.
+const CYCLES_OF_UNIT: usize = 8;
+const CYCLES_OF_LINE: usize = 5;
+const CYCLES_OF_UNPACKED_LINE: usize = 100;
+const CYCLES_OF_BAND: usize = 30;
+const CYCLES_OF_TILE: usize = 300;
+
+/// The approximate number of processor cycles, times 64, for a unit that takes a byte on the way.
+pub(super) const CYCLES_OF_BYTES: usize = 32;
 
 /// A copy of units that are smaller than a byte or change their width.
 #[derive(Clone, Copy, Debug)]
@@ -57,28 +67,37 @@ impl Bits {
         self.src.max(self.dst) <= 8
     }
 
-    /// Returns true if `plan` is a fast way to copy units of at most a byte, because it moves them
-    /// in whole bytes: as long runs, or as matrices with long rows and columns.
-    pub(super) fn suits(self, plan: &TilePlan) -> bool {
+    /// Returns true if `plan` moves long runs of units, or all units as one run.
+    pub(super) fn moves_runs(self, plan: &TilePlan) -> bool {
+        let bits = self.src.min(self.dst) as usize;
+        let single = plan.loops.is_empty() && plan.rows.dst.len() * plan.columns.src.len() == 1;
+        plan.unit > 1 && (plan.unit * bits >= LONG_RUN || single)
+    }
+
+    /// Returns the approximate number of processor cycles in which `plan` copies a unit, times 64.
+    pub(super) fn cycles_of_matrix(self, plan: &TilePlan) -> usize {
         let bits = self.src.min(self.dst) as usize;
         let (rows, columns) = (plan.rows.dst.len(), plan.columns.src.len());
-        if plan.unit > 1 {
-            return plan.unit * bits >= LONG_RUN || plan.loops.is_empty() && rows * columns == 1;
+        if plan.unit > 1 || !plan.rows_touch || !plan.columns_touch {
+            return CYCLES_OF_UNIT * 64;
         }
-        let joined = plan.columns.step.is_some_and(|(_, dst)| dst == rows)
-            && (rows * bits).is_multiple_of(8);
-        // A byte holds fewer units if they are longer, so their lines must be longer for a plan to
-        // be faster. Columns of whole bytes may be short, because most are not copied to a buffer
-        // first.
-        let (line, row) = match bits {
-            1 => (1 << 5, 1 << 5),
-            2 => (1 << 6, 1 << 7),
-            _ => (1 << 8, LONG_RUN),
+        let whole_bytes = |units: &isize| (units * bits.cast_signed()) & 7 == 0;
+        let words = rows * bits / 64;
+        let of_bands = 4 * bits * rows.next_multiple_of(BAND) / rows;
+        let (of_units, of_line) = match (self.src, self.dst) {
+            (8, _) => (24, CYCLES_OF_LINE),
+            (_, 8) if rows.is_multiple_of(BAND) => (of_bands + 8, CYCLES_OF_LINE),
+            (_, 8) => (of_bands + 8, CYCLES_OF_UNPACKED_LINE),
+            (src, dst) if src != dst => (CYCLES_OF_BYTES, CYCLES_OF_LINE),
+            _ if rows.is_multiple_of(BAND) && plan.columns.dst.iter().all(whole_bytes) => {
+                (of_bands, CYCLES_OF_LINE)
+            }
+            _ => (of_bands, (6 + 6 * words).min(30 + 2 * words)),
         };
-        plan.rows_touch
-            && plan.columns_touch
-            && (joined || rows * bits >= row)
-            && (self.src == 8 || columns * bits > line)
+        of_units
+            + of_line * 64 / rows
+            + CYCLES_OF_BAND * 8 / columns
+            + CYCLES_OF_TILE * 64 / (rows * columns)
     }
 
     /// Copies a box that starts at unit `from` of the source and unit `to` of the destination.
@@ -183,13 +202,13 @@ impl Bits {
     /// Copies a tile whose rows are contiguous in the destination and whose columns are contiguous
     /// in the source, in units of the narrower of the two widths.
     ///
-    /// Each column is first copied to the start of a line of a buffer. Then the units of each byte
-    /// are exchanged between lines, so that a byte has units that are neighbours in a row. After
-    /// that, bytes can be transposed.
+    /// The source is read in *bands* of eight lines. A line has the units of one row in the order of
+    /// the source. A band is turned into one piece of memory with the units of eight rows for each
+    /// column ([`turn_bands`]). These are whole bytes, which are then transposed.
     ///
     /// ```text
-    /// units of 4 bits, lines of two columns:  a0 a1 | a2 a3 | …     a0 b0 | a2 b2 | …
-    ///                                         b0 b1 | b2 b3 | …  →  a1 b1 | a3 b3 | …
+    /// units of 4 bits, eight lines of two columns:  a0 b0 | a1 b1 | … | a7 b7
+    /// the band:  a0 a1 … a7 | b0 b1 … b7, which are two columns of 4 bytes each
     /// ```
     fn matrix(
         self,
@@ -200,61 +219,91 @@ impl Bits {
         stream: Option<&Stream>,
     ) {
         let bits = self.src.min(self.dst);
-        let per = (8 / bits) as usize;
+        let unit = bits as usize;
+        let per = 8 / unit;
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
         // Packing bytes to lines first pays off only for large matrices of units of 1 or 2 bits.
         if self.src == 8 && (bits == 4 || rows.min(columns) < LINE) {
             return self.bytes_of_matrix(source, destination, tile, room);
         }
-        let (groups, width) = (rows.div_ceil(per), columns.div_ceil(per));
-        // Leave an additional cache line between the lines of the buffer, because long lines could
-        // otherwise all map to one set of the cache.
-        let pitch = match width {
-            LINE.. => width.next_multiple_of(LINE) + LINE,
-            _ => width.next_multiple_of(LINE / 2),
+        let bands = rows.div_ceil(BAND);
+        // Units of another width are first brought to the narrower one, line by line.
+        let width = columns.div_ceil(per);
+        let (lines, from, starts) = if self.src == bits {
+            (source, tile.from, tile.rows.0)
+        } else {
+            let pitch = width.next_multiple_of(WORD_BYTES) + 2 * WORD_BYTES;
+            grow(&mut room.lines, rows * pitch + LINE);
+            room.starts.clear();
+            for (number, row) in tile.rows.0.iter().enumerate() {
+                let line = &mut room.lines[number * pitch..][..width];
+                self.narrow(source, byte_index(tile.from + row), (line, columns), &mut room.bytes);
+                room.starts.push((number * pitch * per).cast_signed());
+            }
+            (&room.lines[..], 0, &room.starts[..])
         };
-        room.spread.resize(groups * per * pitch, 0);
-        let lines = room.spread.chunks_exact_mut(pitch);
-        for (line, row) in lines.zip(tile.rows.0) {
-            let first = byte_index(tile.from + row);
-            // Whole words are shifted faster than the bytes at the end of a line.
-            let line = &mut line[..width.next_multiple_of(WORD_BYTES)];
-            self.narrow(source, first, (line, columns), &mut room.bytes);
-            // Prefetch the same line of the next tile.
-            if let Some(next) = next {
-                let first = byte_index(next + row) / (8 / self.src) as usize;
-                let length = columns / (8 / self.src) as usize;
-                (0..=length).step_by(LINE).for_each(|at| prefetch_byte(source, first + at));
+        let pitch = band_bytes(width);
+        grow(&mut room.spread, bands * pitch);
+        turn_bands((lines, from, starts), (&mut room.spread, pitch), columns, bits);
+        // Prefetch the same lines of the next tile.
+        if let Some(next) = next {
+            let shift = 3 - self.src.ilog2();
+            let length = columns >> shift;
+            let mut last = 0;
+            for row in tile.rows.0 {
+                let first = byte_index(next + row) >> shift;
+                // Short lines share a cache line with the line before them.
+                let from = if (first + length) / LINE == last / LINE { length + 1 } else { 0 };
+                last = first + length;
+                (from..=length).step_by(LINE).for_each(|at| prefetch_byte(source, first + at));
             }
         }
-        turn_units(&mut room.spread, (pitch, width), bits);
-        // Byte `j` of line `k` of a group now has units of column `j * per + k`. Therefore list the
-        // lines by `k` first, so that consecutive columns follow each other after bytes are
-        // transposed.
-        let reads: SmallVec<[isize; 512]> = (0..per)
-            .flat_map(|number| (0..groups).map(move |group| group * per + number))
-            .map(|line| (line * pitch).cast_signed())
-            .collect();
-        let joined = is_joined(tile);
-        let apart = if joined { reads.len() } else { pitch_of(reads.len()) };
-        room.turned.resize(width * apart + WORD_BYTES, 0);
-        transpose_bytes((&room.spread, &reads), width, (&mut room.turned, apart));
-        if joined {
-            let (slice, to) = destination.place(tile.to + tile.columns.1[0]);
-            let (units, whole) = (columns * rows, rows.is_multiple_of(per));
-            if whole && self.dst == bits {
-                return put(&room.turned, units, slice, to, bits);
-            }
-            if whole && self.dst == 8 && stream.is_none() {
-                return self.unpack(&room.turned, 0, &mut slice[to..to + units]);
-            }
-            if self.dst == bits && groups <= SHORT_LINE {
-                return put_lines((&room.turned, groups), (columns, rows), (slice, to), bits);
+        room.reads.clear();
+        room.reads.extend((0..bands).map(|band| (band * pitch).cast_signed()));
+        // The first bit of each line in the slice of the destination, if all are in one slice.
+        let writes = tile.columns.1;
+        let ends = [writes[0], writes[columns - 1]];
+        let in_slice = |write: &isize| destination.same_slice(tile.to, tile.to + write);
+        let same_slice = match tile.steps[1] {
+            Some(_) => ends.iter().all(in_slice),
+            None => writes.iter().all(in_slice),
+        };
+        room.writes.clear();
+        if self.dst == bits && same_slice {
+            let (slice, first) = destination.place(tile.to);
+            let at = |write: &isize| (first.cast_signed() + write) << bits.ilog2();
+            room.writes.extend(writes.iter().map(at));
+            let whole_bytes = rows.is_multiple_of(BAND)
+                && room.writes.iter().fold(0, |bits, start| bits | start) & 7 == 0;
+            if whole_bytes {
+                room.writes.iter_mut().for_each(|start| *start >>= 3);
+                return transpose_units((&room.spread, &room.reads), unit, (slice, &room.writes));
             }
         }
-        let lines =
-            room.turned.chunks_exact(apart).flat_map(|lines| lines.chunks_exact(groups).take(per));
-        for (line, write) in lines.zip(tile.columns.1) {
+        // Whole squares are transposed faster than the columns at the end of a tile. The bytes
+        // after them in a band have no meaning, and neither have the lines that they become.
+        let padded = columns.next_multiple_of(16 / unit);
+        let joined = is_joined(tile) && rows.is_multiple_of(BAND);
+        let apart = if joined { bands * unit } else { pitch_of(bands * unit) };
+        room.starts.clear();
+        room.starts.extend((0..padded).map(|column| (column * apart).cast_signed()));
+        grow(&mut room.turned, padded * apart + WORD_BYTES);
+        let turned = &mut room.turned[..padded * apart + WORD_BYTES];
+        transpose_units((&room.spread, &room.reads), unit, (turned, &room.starts));
+        if is_joined(tile) {
+            let (slice, to) = destination.place(tile.to + writes[0]);
+            let units = columns * rows;
+            if joined && self.dst == bits {
+                return put(turned, units, slice, to, bits);
+            }
+            if joined && self.dst == 8 && stream.is_none() {
+                return self.unpack(turned, 0, &mut slice[to..to + units]);
+            }
+            if self.dst == bits && rows * unit <= SHORT_LINE_BITS {
+                return put_lines((turned, apart), (columns, rows), (slice, to), bits);
+            }
+        }
+        for (line, write) in turned.chunks_exact(apart).zip(writes) {
             let (slice, to) = destination.place(tile.to + write);
             if self.dst == bits {
                 put(line, rows, slice, to, bits);
@@ -287,17 +336,21 @@ impl Bits {
         let part_columns = (RUN / rows).max(LINE);
         for (part, writes) in tile.columns.1.chunks(part_columns).enumerate() {
             let first = tile.from + (part * part_columns).cast_signed();
-            let reads: SmallVec<[isize; 512]> = tile.rows.0.iter().map(|row| first + row).collect();
+            room.reads.clear();
+            room.reads.extend(tile.rows.0.iter().map(|row| first + row));
             let joined = is_joined(tile);
             let apart = if joined { rows } else { pitch_of(rows) };
-            room.turned.resize(apart * writes.len(), 0);
-            transpose_bytes((source, &reads), writes.len(), (&mut room.turned, apart));
+            grow(&mut room.turned, apart * writes.len());
+            let turned = &mut room.turned[..apart * writes.len()];
+            room.writes.clear();
+            room.writes.extend((0..writes.len()).map(|column| (column * apart).cast_signed()));
+            transpose_units((source, &room.reads), 1, (turned, &room.writes));
             if joined {
                 let (slice, to) = destination.place(tile.to + writes[0]);
-                pack(&room.turned, slice, to, self.dst);
+                pack(turned, slice, to, self.dst);
                 continue;
             }
-            for (line, write) in room.turned.chunks_exact(apart).zip(writes) {
+            for (line, write) in turned.chunks_exact(apart).zip(writes) {
                 let (slice, to) = destination.place(tile.to + write);
                 pack(&line[..rows], slice, to, self.dst);
             }
@@ -313,9 +366,6 @@ impl Bits {
         (line, count): (&mut [u8], usize),
         bytes: &mut Vec<u8>,
     ) {
-        if self.src <= self.dst {
-            return take(source, first, line, self.src);
-        }
         if self.src == 8 {
             return pack(&source[first..first + count], line, 0, self.dst);
         }
@@ -404,11 +454,32 @@ struct UnpackBuffer {
     turned: Vec<u8>,
     /// The bytes of a run or of a line, one for each unit.
     bytes: Vec<u8>,
+    /// The lines of a tile after they are brought to another width, and the first unit of each.
+    lines: Vec<u8>,
+    starts: Vec<isize>,
+    /// The offsets of bands, and of the lines that they become.
+    reads: Vec<isize>,
+    writes: Vec<isize>,
 }
 
 impl UnpackBuffer {
     const fn new() -> Self {
-        Self { spread: Vec::new(), turned: Vec::new(), bytes: Vec::new() }
+        Self {
+            spread: Vec::new(),
+            turned: Vec::new(),
+            bytes: Vec::new(),
+            lines: Vec::new(),
+            starts: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+        }
+    }
+}
+
+/// Makes a buffer at least `length` bytes long. A longer one stays as it is.
+fn grow(buffer: &mut Vec<u8>, length: usize) {
+    if buffer.len() < length {
+        buffer.resize(length, 0);
     }
 }
 
@@ -423,56 +494,56 @@ fn pitch_of(length: usize) -> usize {
     if length.is_multiple_of(4 * LINE) { length + LINE } else { length }
 }
 
-/// Transposes a matrix of bytes whose rows begin at the offsets `reads`, and writes its columns as
-/// lines that are `pitch` bytes apart.
-fn transpose_bytes(
+/// Transposes a matrix of units of 1, 2 or 4 bytes. Its rows begin at the bytes `reads`, and its
+/// columns are written to the bytes `writes`.
+fn transpose_units(
     (from, reads): (&[u8], &[isize]),
-    columns: usize,
-    (to, pitch): (&mut [u8], usize),
+    unit: usize,
+    (to, writes): (&mut [u8], &[isize]),
 ) {
-    if let Some(simd) = Simd::here() {
-        let write: SmallVec<[isize; 512]> =
-            (0..columns).map(|line| (line * pitch).cast_signed()).collect();
-        if let Some(mut columns) = to.columns(0, &write, reads.len())
-            && simd.transpose((1, None), (from, 0, reads), (&mut columns, 0))
-        {
-            return;
-        }
+    if let Some(simd) = Simd::here()
+        && let Some(mut columns) = to.columns(0, writes, reads.len() * unit)
+        && simd.transpose((unit, None), (from, 0, reads), (&mut columns, 0))
+    {
+        return;
     }
-    transpose_bytes_plainly((from, reads), columns, (to, pitch));
+    match unit {
+        1 => transpose_plainly::<1, 16>((from, reads), (to, writes)),
+        2 => transpose_plainly::<2, 8>((from, reads), (to, writes)),
+        _ => transpose_plainly::<4, 4>((from, reads), (to, writes)),
+    }
 }
 
-/// Transposes bytes as [`transpose_bytes`] does, without instructions that must be detected at run
-/// time.
-fn transpose_bytes_plainly(
+/// Transposes units of `N` bytes, `E` in 16 bytes, as [`transpose_units`] does, without instructions
+/// that must be detected at run time.
+fn transpose_plainly<const N: usize, const E: usize>(
     (from, reads): (&[u8], &[isize]),
-    columns: usize,
-    (to, pitch): (&mut [u8], usize),
+    (to, writes): (&mut [u8], &[isize]),
 ) {
-    let rows = reads.len();
-    let starts: SmallVec<[usize; 512]> = reads.iter().map(|&read| byte_index(read)).collect();
-    let mut row = 0;
-    while row < rows {
-        let wide = row + 16 <= rows;
-        let mut column = 0;
-        while column < columns {
-            if wide && column + 16 <= columns {
-                let mut square = [[0; 16]; 16];
-                for (line, start) in square.iter_mut().zip(&starts[row..]) {
-                    line.copy_from_slice(&from[start + column..][..16]);
+    let [starts, writes] = [reads, writes].map(|offsets| {
+        offsets.iter().map(|&of| byte_index(of)).collect::<SmallVec<[usize; 512]>>()
+    });
+    for (band, starts) in starts.chunks(E).enumerate() {
+        let to_row = band * 16;
+        for (part, writes) in writes.chunks(E).enumerate() {
+            let from_column = part * 16;
+            if starts.len() == E && writes.len() == E {
+                let mut square = [[0; 16]; E];
+                for (line, start) in square.iter_mut().zip(starts) {
+                    line.copy_from_slice(&from[start + from_column..][..16]);
                 }
-                for (n, line) in transpose::<1, 16>(&square).iter().enumerate() {
-                    let start = (column + n) * pitch + row;
-                    to[start..start + 16].copy_from_slice(line);
+                for (line, write) in transpose::<N, E>(&square).iter().zip(writes) {
+                    to[write + to_row..][..16].copy_from_slice(line);
                 }
-                column += 16;
-            } else {
-                let until = if wide { row + 16 } else { rows };
-                (row..until).for_each(|row| to[column * pitch + row] = from[starts[row] + column]);
-                column += 1;
+                continue;
+            }
+            for (row, start) in starts.iter().enumerate() {
+                for (column, write) in writes.iter().enumerate() {
+                    let unit = &from[start + from_column + column * N..][..N];
+                    to[write + to_row + row * N..][..N].copy_from_slice(unit);
+                }
             }
         }
-        row = if wide { row + 16 } else { rows };
     }
 }
 
@@ -533,44 +604,63 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_transposed_with_and_without_detected_instructions() {
-        let source: Vec<u8> = (0..3000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
-        for (rows, columns) in [(1, 1), (15, 17), (16, 16), (33, 50), (48, 31)] {
-            let (apart, pitch) = (columns + 5, pitch_of(rows));
-            let reads: Vec<isize> = (0..rows).map(|row| (row * apart + 3).cast_signed()).collect();
-            let mut expected = vec![0xa5; columns * pitch];
-            for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |c| (row, c))) {
-                expected[column * pitch + row] = source[row * apart + 3 + column];
-            }
-            for transpose in [transpose_bytes, transpose_bytes_plainly] {
+    fn units_are_transposed_with_and_without_detected_instructions() {
+        let source: Vec<u8> = (0..9000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for unit in [1, 2, 4] {
+            for (rows, columns) in [(1, 1), (15, 17), (16, 16), (33, 50), (48, 31), (3, 40)] {
+                let (apart, pitch) = (columns * unit + 5, pitch_of(rows * unit));
+                let at =
+                    |row: usize, apart: usize, first: usize| (row * apart + first).cast_signed();
+                let reads: Vec<isize> = (0..rows).map(|row| at(row, apart, 3)).collect();
+                let writes: Vec<isize> = (0..columns).map(|column| at(column, pitch, 0)).collect();
+                let mut expected = vec![0xa5; columns * pitch];
+                for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |c| (row, c))) {
+                    expected[column * pitch + row * unit..][..unit]
+                        .copy_from_slice(&source[row * apart + 3 + column * unit..][..unit]);
+                }
                 let mut out = vec![0xa5; columns * pitch];
-                transpose((&source, &reads), columns, (&mut out, pitch));
-                assert_eq!(out, expected, "{rows} by {columns}");
+                transpose_units((&source, &reads), unit, (&mut out, &writes));
+                assert_eq!(out, expected, "{unit}: {rows} by {columns}");
+                let mut out = vec![0xa5; columns * pitch];
+                match unit {
+                    1 => transpose_plainly::<1, 16>((&source, &reads), (&mut out, &writes)),
+                    2 => transpose_plainly::<2, 8>((&source, &reads), (&mut out, &writes)),
+                    _ => transpose_plainly::<4, 4>((&source, &reads), (&mut out, &writes)),
+                }
+                assert_eq!(out, expected, "{unit}: {rows} by {columns}");
             }
         }
     }
 
-    /// The shortest runs and matrices that are moved in whole bytes.
+    /// The shortest runs that are moved on their own, and matrices that cost more because they are
+    /// narrow.
     #[test]
-    fn long_runs_and_large_matrices_suit() {
+    fn long_runs_and_large_matrices_cost_little() {
         let axis = |extent: usize, src: usize, dst: usize| PlanAxis {
             extent,
             src: src.cast_signed(),
             dst: dst.cast_signed(),
         };
-        let suits = |(src, dst), axes: &[PlanAxis]| {
+        let plan = |axes: &[PlanAxis]| {
             let streams = Streams::none(Machine::here());
-            let plan = TilePlan::new(axes.iter().copied(), 1, None, streams);
-            Bits { src, dst, sign_extend: false }.suits(&plan)
+            TilePlan::new(axes.iter().copied(), 1, None, streams)
         };
         for bits in [1, 2, 4] {
+            let of = |src, dst| Bits { src, dst, sign_extend: false };
             let units = LONG_RUN / bits as usize;
-            let runs = |units| [axis(9, 5000, 6000), axis(units, 1, 1)];
-            assert!(suits((bits, bits), &runs(units)) && suits((8, bits), &runs(units)), "{bits}");
-            assert!(!suits((bits, bits), &runs(units - 1)), "{bits}");
-            assert!(suits((bits, bits), &[axis(units - 1, 1, 1)]), "{bits}");
-            let square = [axis(3, 1000, 9000), axis(3, 30_000, 3000), axis(units - 1, 1, 1)];
-            assert!(!suits((bits, bits), &square), "{bits}");
+            let runs = |units| plan(&[axis(9, 5000, 6000), axis(units, 1, 1)]);
+            assert!(of(bits, bits).moves_runs(&runs(units)), "{bits}");
+            assert!(of(8, bits).moves_runs(&runs(units)), "{bits}");
+            assert!(!of(bits, bits).moves_runs(&runs(units - 1)), "{bits}");
+            assert!(of(bits, bits).moves_runs(&plan(&[axis(units - 1, 1, 1)])), "{bits}");
+            let cycles = |rows, columns| {
+                let plan = plan(&[axis(columns, 1, rows), axis(rows, columns, 1)]);
+                of(bits, bits).cycles_of_matrix(&plan)
+            };
+            assert!(cycles(512, 512) < 5 * bits as usize, "{bits}");
+            assert!(cycles(512, 20) > cycles(512, 512), "{bits}");
+            assert!(cycles(20, 512) > cycles(512, 512), "{bits}");
+            assert_eq!(of(bits, bits).cycles_of_matrix(&runs(9)), CYCLES_OF_UNIT * 64, "{bits}");
         }
     }
 

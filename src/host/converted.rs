@@ -10,7 +10,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::{
-    bits::Bits,
+    bits::{Bits, CYCLES_OF_BYTES},
     box_copy::BoxCopy,
     conversions::UnitConversion,
     machine::Machine,
@@ -254,7 +254,7 @@ impl ConvertedTile {
             if src < 8 {
                 let bits = Bits { src, dst: 8, sign_extend: false };
                 let plan = TilePlan::new(moved.clone(), 1, None, Streams::none(machine));
-                if bits.suits(&plan) {
+                if bits.moves_runs(&plan) || bits.cycles_of_matrix(&plan) <= CYCLES_OF_BYTES {
                     return UnitMover::Plan(plan.into());
                 }
                 return UnitMover::Staged(StagedCopy::of_packed(machine, moved).into());

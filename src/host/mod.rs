@@ -47,6 +47,7 @@
 //! | a plan through a buffer | `staged` | units of one line go far apart; short runs of bits |
 //! | a plan | `plan` | all other boxes of units of whole bytes |
 //! | a plan of bits | `bits`, `packed` | units below a byte, or of two sizes |
+//! | selected bits | `bit_pattern` | units below a byte in short rows |
 //! | a conversion | `converted`, `conversions` | the element type changes |
 //!
 //! A plan uses the code in `plane`, `box_copy`, `tile`, `micro`, `shuffle` and `strips`.
@@ -73,6 +74,7 @@
 #![expect(clippy::inline_always)] // measured: the values stay in registers
 #![expect(clippy::cast_possible_truncation)] // images fit the address space
 
+mod bit_pattern;
 mod bits;
 mod box_copy;
 mod boxes;

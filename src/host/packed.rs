@@ -395,39 +395,87 @@ pub(super) fn move_units(
     take(source, from + head, line, bits);
 }
 
-/// Transposes units between neighbouring lines, which are `pitch` bytes apart, a multiple of 32.
-/// The bytes of a line after the first `width` are not used, and may change.
-///
-/// A group has as many lines as a byte has units. Afterwards, each byte of line `k` of a group
-/// holds unit `k` of the bytes that all lines of the group had at this place; the unit of the first
-/// line is in the lowest bits.
-pub(super) fn turn_units(lines: &mut [u8], (pitch, width): (usize, usize), bits: u32) {
-    if !Simd::here().is_some_and(|simd| simd.turn_units(lines, (pitch, width), bits)) {
-        turn_bytes(lines, (pitch, width), bits);
+/// The number of lines of a band. The units of as many lines fill whole bytes, whatever their width.
+pub(super) const BAND: usize = 8;
+
+/// Returns the distance of bands of [`turn_bands`] whose lines have `width` bytes. It is not a
+/// multiple of 128, so that bands do not map to a few sets of the first-level cache.
+pub(super) fn band_bytes(width: usize) -> usize {
+    width.next_multiple_of(16) * BAND + 64
+}
+
+/// Returns the number of the line in a band that is at place `place` of [`turn_bands`].
+fn line_at(place: usize, bits: u32) -> usize {
+    place % bits as usize * (8 / bits as usize) + place / bits as usize
+}
+
+/// Turns lines of units, which are contiguous in an image, in bands of [`BAND`] lines. Line `n`
+/// begins at unit `from + rows[n]` of `image`. A band has the units of all of its lines for one
+/// column, in the order of the lines, then those for the next column, and so on. It is written to
+/// byte `n * pitch` of `out`. Lines that the last band lacks have any value, and so have the bytes
+/// after the last column, up to [`band_bytes`].
+pub(super) fn turn_bands(
+    (image, from, rows): (&[u8], isize, &[isize]),
+    (out, pitch): (&mut [u8], usize),
+    columns: usize,
+    bits: u32,
+) {
+    let width = (columns * bits as usize).div_ceil(8);
+    let simd = Simd::here();
+    let (mut rows, mut out) = (rows, out);
+    while !rows.is_empty() {
+        let done =
+            simd.map_or(0, |simd| simd.turn_bands((image, from, rows), (out, pitch), width, bits));
+        rows = rows.get(done * BAND..).unwrap_or_default();
+        if rows.is_empty() {
+            return;
+        }
+        out = &mut out[done * pitch..];
+        // The instructions for whole bands were not found, or would read past the end of the image.
+        let lines = &rows[..rows.len().min(BAND)];
+        let starts = std::array::from_fn(|place| {
+            let line = line_at(place, bits).min(lines.len() - 1);
+            (from + lines[line]).cast_unsigned() * bits as usize
+        });
+        turn_band(image, starts, &mut out[..band_bytes(width)], width, bits);
+        (rows, out) = (&rows[lines.len()..], out.get_mut(pitch..).unwrap_or_default());
     }
 }
 
-/// Transposes units as [`turn_units`] does, without instructions that must be detected at run time.
-fn turn_bytes(lines: &mut [u8], (pitch, width): (usize, usize), bits: u32) {
-    let per = (8 / bits) as usize;
-    for group in lines.chunks_exact_mut(per * pitch) {
-        for (shift, mask) in [(4, 0x0f), (2, 0x33), (1, 0x55)] {
-            if shift < bits {
+/// Turns one band as [`turn_bands`] does, without instructions that must be detected at run time.
+/// `starts` has the first bit of the line at each place.
+fn turn_band(image: &[u8], starts: [usize; BAND], out: &mut [u8], width: usize, bits: u32) {
+    for (part, out) in out.as_chunks_mut::<{ 16 * BAND }>().0.iter_mut().enumerate() {
+        if part * 16 >= width {
+            return;
+        }
+        let mut lines = starts.map(|start| {
+            let mut line = [0; 16];
+            take(image, start + part * 128, &mut line, 1);
+            bytemuck::cast::<_, u16x8>(line)
+        });
+        // Each pass exchanges halves, quarters or eighths of bytes between lines.
+        for (apart, mask) in [(4, 0x0f0f), (2, 0x3333), (1, 0x5555)] {
+            if apart < bits as usize {
                 break;
             }
-            let apart = (shift / bits) as usize;
-            for pairs in group.chunks_exact_mut(2 * apart * pitch) {
-                let (low, high) = pairs.split_at_mut(apart * pitch);
-                let lines = low.chunks_exact_mut(pitch).zip(high.chunks_exact_mut(pitch));
-                for (low, high) in
-                    lines.flat_map(|(low, high)| low[..width].iter_mut().zip(&mut high[..width]))
-                {
-                    let (a, b) = (*low, *high);
-                    *low = a & mask | (b & mask) << shift;
-                    *high = a >> shift & mask | b & !mask;
-                }
+            for first in (0..BAND).filter(|first| first & apart == 0) {
+                let [low, high] = [lines[first], lines[first + apart]];
+                let differs = (low >> apart as u32 ^ high) & u16x8::splat(mask);
+                lines[first] = low ^ differs << apart as u32;
+                lines[first + apart] = high ^ differs;
             }
         }
+        // Each perfect shuffle brings neighbouring lines closer together.
+        let mut lines = lines.map(bytemuck::cast::<_, u8x16>);
+        for _ in 0..3 {
+            let halves = lines;
+            for line in 0..BAND / 2 {
+                lines[2 * line] = u8x16::unpack_low(halves[line], halves[line + BAND / 2]);
+                lines[2 * line + 1] = u8x16::unpack_high(halves[line], halves[line + BAND / 2]);
+            }
+        }
+        *out = bytemuck::cast(lines);
     }
 }
 
@@ -579,22 +627,39 @@ mod tests {
     }
 
     #[test]
-    fn units_of_lines_are_turned() {
-        for (bits, width) in [1, 2, 4].into_iter().flat_map(|bits| [(bits, 7), (bits, 48)]) {
-            let (per, pitch) = (8 / bits as usize, 64);
-            let before: Vec<u8> =
-                (0..2 * per * pitch).map(|n| ((n * 167 + 3) >> 3) as u8).collect();
-            for turn in [turn_units, turn_bytes] {
-                let mut after = before.clone();
-                turn(&mut after, (pitch, width), bits);
-                for (line, byte, number) in (0..2 * per)
-                    .flat_map(|line| (0..width).map(move |byte| (line, byte)))
-                    .flat_map(|(line, byte)| (0..per).map(move |number| (line, byte, number)))
-                {
-                    let (first, own) = (line / per * per, line % per);
-                    let from = unit(&before[(first + number) * pitch + byte..], own, bits);
-                    let to = unit(&after[line * pitch + byte..], number, bits);
-                    assert_eq!(to, from, "{bits} {line} {byte} {number}");
+    fn bands_of_lines_are_turned() {
+        let image: Vec<u8> = (0..3000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for bits in [1, 2, 4] {
+            let units = 24_000 / bits as usize;
+            for (lines, columns, apart) in
+                [(8, 5, 5), (3, 64, 70), (17, 57, 61), (40, 130, 131), (64, 11, 11), (9, 300, 500)]
+            {
+                // From the start of the image, and to its end.
+                let last = units - (lines - 1) * apart - columns;
+                for from in [0, 3, last] {
+                    let at = |line: usize| (line * apart).cast_signed();
+                    let rows: Vec<isize> = (0..lines).map(at).collect();
+                    let width = (columns * bits as usize).div_ceil(8);
+                    let pitch = band_bytes(width);
+                    let mut out = vec![0xa5; lines.div_ceil(BAND) * pitch];
+                    let of = (&image[..], from.cast_signed(), &rows[..]);
+                    turn_bands(of, (&mut out, pitch), columns, bits);
+                    let mut plain = vec![0xa5; pitch];
+                    let starts = std::array::from_fn(|place| {
+                        (from + line_at(place, bits).min(lines - 1) * apart) * bits as usize
+                    });
+                    turn_band(&image, starts, &mut plain, width, bits);
+                    for (line, column) in
+                        (0..lines).flat_map(|line| (0..columns).map(move |c| (line, c)))
+                    {
+                        let expected = unit(&image, from + line * apart + column, bits);
+                        let place = column * BAND + line % BAND;
+                        let found = unit(&out[line / BAND * pitch..], place, bits);
+                        assert_eq!(found, expected, "{bits} {lines} {columns} {line} {column}");
+                        if line < BAND {
+                            assert_eq!(unit(&plain, place, bits), expected, "{bits} {line}");
+                        }
+                    }
                 }
             }
         }

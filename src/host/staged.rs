@@ -22,7 +22,7 @@ use std::fmt;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    bits::Bits,
+    bits::{Bits, CYCLES_OF_BYTES},
     box_copy::BoxCopy,
     machine::Machine,
     packed::pack,
@@ -246,6 +246,14 @@ impl StagedCopy {
                 pack(bytes, slice, to, bits.dst);
             }
         });
+    }
+
+    /// Returns the approximate number of processor cycles for each unit, times 64, if units are
+    /// smaller than a byte.
+    pub(super) fn cycles_of_packed(&self) -> usize {
+        let one_by_one =
+            matches!(&self.mover, TileMover::Plan(plan) if matches!(plan.mover, Mover::Units));
+        if one_by_one { 4 * CYCLES_OF_BYTES } else { CYCLES_OF_BYTES }
     }
 
     /// Returns the approximate memory that the copy occupies, in bytes.

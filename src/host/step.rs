@@ -8,6 +8,7 @@ use std::{fmt, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{
+    bit_pattern::BitPattern,
     bits::Bits,
     box_copy::{BoxCopy, TileBuffer},
     converted::{ConversionBuffers, ConvertedCopy},
@@ -42,6 +43,8 @@ pub(super) struct PatternPlace {
 pub(super) enum CopyStep {
     /// Copies a box by a plan.
     Copy { plan: Arc<TilePlan>, source: usize, from: isize, to: isize },
+    /// Copies a box of units of at most a byte, 64 bits at a time.
+    Bits { copy: Arc<BitPattern>, source: usize, from: isize, to: isize },
     /// Copies a box through a buffer.
     Staged { copy: Arc<StagedCopy>, source: usize, from: isize, to: isize },
     /// Copies a box whose units change their element type.
@@ -77,6 +80,7 @@ impl CopyStep {
         size_of::<Self>()
             + match self {
                 Self::Copy { plan, .. } => plan.bytes(),
+                Self::Bits { copy, .. } => copy.bytes(),
                 Self::Staged { copy, .. } => copy.bytes(),
                 Self::Converted { copy, .. } => copy.bytes(),
                 Self::Pattern { pattern, places, .. } => pattern.bytes() + size_of_val(&places[..]),
@@ -90,6 +94,7 @@ impl fmt::Display for CopyStep {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Copy { plan, .. } => write!(f, "{plan}"),
+            Self::Bits { copy, .. } => write!(f, "{copy}"),
             Self::Staged { copy, .. } => write!(f, "{copy}"),
             Self::Converted { copy, .. } => write!(f, "{copy}"),
             Self::Runs { axes, bytes, .. } => {
@@ -141,6 +146,9 @@ impl<'a, 'b> StepRunner<'a, 'b> {
         match *step {
             CopyStep::Copy { ref plan, source, from, to } => {
                 self.copy(plan, (task.sources[source], from), to);
+            }
+            CopyStep::Bits { ref copy, source, from, to } => {
+                copy.run((task.sources[source], from), (&mut self.destination, to));
             }
             CopyStep::Staged { ref copy, source, from, to } => {
                 let (source, to) = ((task.sources[source], from), (&mut self.destination, to));

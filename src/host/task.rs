@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::{SmallVec, smallvec};
 
 use super::{
+    bit_pattern::BitPattern,
     bits::Bits,
     boxes::{FoundBox, NestWithImages, Periods, Repeated, Resolved, WalkBox, resolve},
     converted::ConvertedCopy,
@@ -73,6 +74,7 @@ struct CachedPlans {
     /// The copies through a buffer, each with the axes of its box. A copy is `None` if a buffer is
     /// no gain for these axes, so that this result is not computed again.
     staged: Vec<CachedStaged>,
+    packed: Vec<CachedPacked>,
     converted: Vec<CachedConverted>,
 }
 
@@ -353,11 +355,31 @@ const LEAST_GATHERED: usize = 1 << 9;
 /// because the plan chooses a better order.
 const SMALL_BOX: usize = 1 << 15;
 
+/// The cycles for 64 bits up to which a matrix of units below a byte is transposed without comparing
+/// this with other ways, which take at least as long.
+const FEW_CYCLES: usize = 7;
+
 /// The least number of repetitions of a block for which computing the tables of a pattern pays off.
 const LEAST_REPEATS: usize = 4;
 
 /// The axes of a box, with the copy of that box through a buffer.
 type CachedStaged = (SmallVec<[PlanAxis; 8]>, Option<Arc<StagedCopy>>);
+
+/// The way to copy a box of units that are not whole bytes of one size.
+#[derive(Clone)]
+enum PackedCopy {
+    Plan,
+    Staged(Arc<StagedCopy>),
+    Bits(Arc<BitPattern>),
+}
+
+/// The axes of a box, and the bits of a byte in which it begins on both sides, with the way to copy
+/// that box.
+struct CachedPacked {
+    axes: SmallVec<[PlanAxis; 8]>,
+    first_bits: (isize, isize),
+    copy: PackedCopy,
+}
 
 /// The axes of a box, with the copy of that box that converts units.
 type CachedConverted = (SmallVec<[PlanAxis; 8]>, Option<Arc<ConvertedCopy>>);
@@ -902,15 +924,18 @@ impl Filling<'_, '_, '_> {
                     && matches!(plan.unit, 1 | 2 | 4 | 8)
             }
         };
-        let bits = Bits::of(task.nest);
-        let staged = if has_whole_bytes(task.nest) {
-            gathers
-                && axes.iter().map(|axis| axis.extent).product::<usize>() * task.unit_stride()
-                    >= LEAST_STAGED
-        } else {
-            bits.is_packed() && !bits.suits(&plan)
-        };
-        if staged && let Some(copy) = self.staged(&axes) {
+        if !has_whole_bytes(task.nest) {
+            return match self.packed(&plan, &axes, (from, to)) {
+                PackedCopy::Plan => CopyStep::Copy { plan, source, from, to },
+                PackedCopy::Staged(copy) => CopyStep::Staged { copy, source, from, to },
+                PackedCopy::Bits(copy) => CopyStep::Bits { copy, source, from, to },
+            };
+        }
+        if gathers
+            && axes.iter().map(|axis| axis.extent).product::<usize>() * task.unit_stride()
+                >= LEAST_STAGED
+            && let Some(copy) = self.staged(&axes)
+        {
             return CopyStep::Staged { copy, source, from, to };
         }
         if let Some((pattern, scale)) = pattern {
@@ -929,14 +954,46 @@ impl Filling<'_, '_, '_> {
             |plans| &mut plans.staged,
             same,
             || {
-                let of = axes.iter().copied();
-                let copy = if has_whole_bytes(task.nest) {
-                    StagedCopy::of_bytes(task.streams.machine, of, task.unit_stride(), task.simd)
-                } else {
-                    Some(StagedCopy::of_packed(task.streams.machine, of))
-                };
+                let (of, machine) = (axes.iter().copied(), task.streams.machine);
+                let copy = StagedCopy::of_bytes(machine, of, task.unit_stride(), task.simd);
                 let copy = copy.map(Arc::new);
                 ((axes.into(), copy.clone()), copy)
+            },
+        )
+    }
+
+    /// Chooses the way to copy a box of units that are not whole bytes of one size: the one that
+    /// takes the fewest cycles for each unit. Takes it from the cache if possible. `plan` is the
+    /// plan of the box, and `from` and `to` are its first units on both sides.
+    fn packed(&self, plan: &TilePlan, axes: &[PlanAxis], (from, to): (isize, isize)) -> PackedCopy {
+        let task = self.runner.task;
+        let bits = Bits::of(task.nest);
+        if !bits.is_packed() || bits.moves_runs(plan) {
+            return PackedCopy::Plan;
+        }
+        let matrix = bits.cycles_of_matrix(plan);
+        if matrix <= FEW_CYCLES * bits.src.min(bits.dst) as usize {
+            return PackedCopy::Plan;
+        }
+        let first_bits = (from * bits.src as isize & 7, to * bits.dst as isize & 7);
+        let same = |of: &CachedPacked| {
+            (of.first_bits == first_bits && of.axes[..] == *axes).then(|| of.copy.clone())
+        };
+        task.plans.get(
+            |plans| &mut plans.packed,
+            same,
+            || {
+                let of = || axes.iter().copied();
+                let staged = StagedCopy::of_packed(task.streams.machine, of());
+                let buffer = staged.cycles_of_packed();
+                let pattern = BitPattern::new(bits, of(), (from, to), matrix.min(buffer));
+                let copy = match pattern {
+                    Some(pattern) => PackedCopy::Bits(Arc::new(pattern)),
+                    None if buffer < matrix => PackedCopy::Staged(Arc::new(staged)),
+                    None => PackedCopy::Plan,
+                };
+                let axes = axes.into();
+                (CachedPacked { axes, first_bits, copy: copy.clone() }, copy)
             },
         )
     }

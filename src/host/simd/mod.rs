@@ -5,7 +5,8 @@
 //! cache lines, and `narrow` for few rows or columns. `joined` transposes into columns that are not
 //! aligned to cache lines. `select` fills rows with bytes from a few loads, and `registers` fills
 //! blocks with any bytes of several sources. `packed` unpacks, packs and exchanges units of less
-//! than a byte. A *unit* is the data that is moved at a time, often one element.
+//! than a byte, and `words` selects single bits. A *unit* is the data that is moved at a time, often
+//! one element.
 
 #[macro_use]
 mod registers;
@@ -24,6 +25,7 @@ mod narrow;
 mod neon;
 mod packed;
 mod set;
+mod words;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -34,3 +36,4 @@ pub(super) use registers::{PatternByte, PatternLoop, PatternSource, Registers, s
 pub(super) use select::{NO_BYTE, Selection, TRIPLE};
 pub(super) use set::Simd;
 pub(super) use transpose::Inner;
+pub(super) use words::{BitBlock, BitTerm};

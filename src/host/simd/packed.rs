@@ -60,36 +60,32 @@ impl Simd {
         }
     }
 
-    /// Transposes units between neighbouring lines, as
-    /// [`turn_units`](super::super::packed::turn_units) does. Lines are `pitch` bytes apart, a
-    /// multiple of 32, and their first `width` bytes are exchanged, rounded up to a multiple of 32.
-    ///
-    /// Returns false and writes nothing if this instruction set has no registers of 32 bytes.
+    /// Turns bands of lines as [`turn_bands`](super::super::packed::turn_bands) does; lines have
+    /// `width` bytes. Returns the number of bands that were turned. It is 0 if this instruction set
+    /// cannot turn bands, and less than all if a band would read past the end of the image.
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
-    pub(in crate::host) fn turn_units(
+    pub(in crate::host) fn turn_bands(
         self,
-        lines: &mut [u8],
-        (pitch, width): (usize, usize),
+        (image, from, rows): (&[u8], isize, &[isize]),
+        (out, pitch): (&mut [u8], usize),
+        width: usize,
         bits: u32,
-    ) -> bool {
-        debug_assert!(bits < 8, "units of whole bytes");
+    ) -> usize {
         match self.set {
             #[cfg(target_arch = "x86_64")]
-            super::set::Set::Avx2 | super::set::Set::Avx512Vbmi => {
-                let (registers, _) = lines.as_chunks_mut::<32>();
-                let (pitch, width) = (pitch / 32, width.div_ceil(32));
-                // SAFETY: both sets have these instructions.
+            super::set::Set::Avx512Vbmi => {
+                // SAFETY: the set has these instructions.
                 unsafe {
+                    let image = (image, from << bits.ilog2());
                     match bits {
-                        1 => x86::turn::<8>(registers, pitch, width),
-                        2 => x86::turn::<4>(registers, pitch, width),
-                        _ => x86::turn::<2>(registers, pitch, width),
+                        1 => x86::turn::<0>(image, rows, (out, pitch), width),
+                        2 => x86::turn::<1>(image, rows, (out, pitch), width),
+                        _ => x86::turn::<2>(image, rows, (out, pitch), width),
                     }
                 }
-                true
             }
             #[allow(unreachable_patterns)] // aarch64 has no other set
-            _ => false,
+            _ => 0,
         }
     }
 }
@@ -97,12 +93,17 @@ impl Simd {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m256i, _mm_cvtsi128_si64, _mm_maddubs_epi16, _mm_packus_epi16, _mm_set1_epi16,
-        _mm256_and_si256, _mm256_blend_epi16, _mm256_castsi256_si128, _mm256_cmpeq_epi8,
-        _mm256_cvtepu8_epi16, _mm256_extracti128_si256, _mm256_maddubs_epi16, _mm256_movemask_epi8,
-        _mm256_or_si256, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
-        _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi16,
-        _mm256_srli_epi16, _mm256_srli_epi32, _mm256_xor_si256,
+        __m256i, __m512i, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_maddubs_epi16,
+        _mm_packus_epi16, _mm_set1_epi16, _mm256_and_si256, _mm256_blend_epi16,
+        _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cvtepu8_epi16, _mm256_extracti128_si256,
+        _mm256_maddubs_epi16, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+        _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_shuffle_epi8,
+        _mm256_slli_epi16, _mm256_srli_epi32, _mm512_add_epi64, _mm512_and_si512,
+        _mm512_castsi128_si512, _mm512_cmpgt_epu64_mask, _mm512_loadu_si512,
+        _mm512_mask_set1_epi64, _mm512_maskz_loadu_epi64, _mm512_min_epi64, _mm512_or_si512,
+        _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_slli_epi64,
+        _mm512_srai_epi64, _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512,
+        _mm512_xor_si512,
     };
 
     /// Fills registers with units, each from `N` packed bytes by a call of `one`. Returns the
@@ -201,49 +202,95 @@ mod x86 {
         bytemuck::cast(_mm_packus_epi16(low, _mm256_extracti128_si256::<1>(pairs)))
     }
 
-    /// Transposes units between the `PER` lines of each group. A line has `pitch` registers, and
-    /// its first `width` registers are exchanged.
-    #[target_feature(enable = "avx2")]
-    pub(super) fn turn<const PER: usize>(lines: &mut [[u8; 32]], pitch: usize, width: usize) {
-        for group in lines.chunks_exact_mut(PER * pitch) {
-            for column in 0..width {
-                let mut units = [_mm256_setzero_si256(); PER];
-                for (number, units) in units.iter_mut().enumerate() {
-                    *units = bytemuck::cast(group[number * pitch + column]);
-                }
-                // Each pass exchanges halves, quarters or eighths of bytes between two lines.
-                if PER == 8 {
-                    exchange::<PER, 4, 4>(&mut units, 0x0f);
-                    exchange::<PER, 2, 2>(&mut units, 0x33);
-                    exchange::<PER, 1, 1>(&mut units, 0x55);
-                } else if PER == 4 {
-                    exchange::<PER, 2, 4>(&mut units, 0x0f);
-                    exchange::<PER, 1, 2>(&mut units, 0x33);
-                } else {
-                    exchange::<PER, 1, 4>(&mut units, 0x0f);
-                }
-                for (number, units) in units.into_iter().enumerate() {
-                    group[number * pitch + column] = bytemuck::cast(units);
+    /// Turns bands of eight lines of units of `1 << LOG` bits. `from` is the first bit of all rows.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    pub(super) fn turn<const LOG: u32>(
+        (image, from): (&[u8], isize),
+        rows: &[isize],
+        (out, pitch): (&mut [u8], usize),
+        width: usize,
+    ) -> usize {
+        let bits = 1 << LOG;
+        // The number of the line at each place of a band.
+        let lines: [i64; 8] =
+            std::array::from_fn(|place| (place % bits * (8 >> LOG) + place / bits) as i64);
+        // Byte `n` of the line at place `p` goes to byte `n * 8 + p`.
+        let turned: [u8; 64] = std::array::from_fn(|at| (at % 8 * 8 + at / 8) as u8);
+        let parts = width.div_ceil(7);
+        let read = (parts - 1) * 7 + 8;
+        let Some(last) = image.len().checked_sub(read) else { return 0 };
+        let written = (parts - 1) * 56 + 64;
+        // SAFETY: `loadu` of arrays of 64 bytes.
+        let (lines, turned) = unsafe {
+            (_mm512_loadu_si512(lines.as_ptr().cast()), _mm512_loadu_si512(turned.as_ptr().cast()))
+        };
+        let from = _mm512_set1_epi64(from as i64);
+        let last = _mm512_set1_epi64(last as i64);
+        let mut done = 0;
+        for rows in rows.chunks(8) {
+            let Some(out) = out.get_mut(done * pitch..done * pitch + written) else { return done };
+            // SAFETY: only the rows of the slice are loaded.
+            let rows_loaded = unsafe {
+                _mm512_maskz_loadu_epi64(u8::MAX >> (8 - rows.len()), rows.as_ptr().cast())
+            };
+            // Lines that a last band lacks repeat its last line.
+            let lines = _mm512_min_epi64(lines, _mm512_set1_epi64(rows.len() as i64 - 1));
+            let starts = _mm512_permutexvar_epi64(lines, rows_loaded);
+            let starts = _mm512_add_epi64(_mm512_slli_epi64::<LOG>(starts), from);
+            let shifts = _mm512_and_si512(starts, _mm512_set1_epi64(7));
+            let bytes = _mm512_srai_epi64::<3>(starts);
+            if _mm512_cmpgt_epu64_mask(bytes, last) != 0 {
+                return done;
+            }
+            let mut starts = [0_isize; 8];
+            // SAFETY: the array has 64 bytes.
+            unsafe { _mm512_storeu_si512(starts.as_mut_ptr().cast(), bytes) };
+            for part in 0..parts {
+                // SAFETY: the comparison found that `read` bytes can be read from each of `bytes`.
+                // `out` has `written` bytes.
+                unsafe {
+                    let word = |place: usize| {
+                        image
+                            .as_ptr()
+                            .offset(starts[place])
+                            .add(part * 7)
+                            .cast::<i64>()
+                            .read_unaligned()
+                    };
+                    let mut band = _mm512_castsi128_si512(_mm_cvtsi64_si128(word(0)));
+                    band = _mm512_mask_set1_epi64(band, 1 << 1, word(1));
+                    band = _mm512_mask_set1_epi64(band, 1 << 2, word(2));
+                    band = _mm512_mask_set1_epi64(band, 1 << 3, word(3));
+                    band = _mm512_mask_set1_epi64(band, 1 << 4, word(4));
+                    band = _mm512_mask_set1_epi64(band, 1 << 5, word(5));
+                    band = _mm512_mask_set1_epi64(band, 1 << 6, word(6));
+                    band = _mm512_mask_set1_epi64(band, 1 << 7, word(7));
+                    let band = _mm512_srlv_epi64(band, shifts);
+                    let mut band = _mm512_permutexvar_epi8(turned, band);
+                    // Exchange halves, quarters and eighths of bytes between lines.
+                    band = exchange::<28>(band, 0xf0f0_f0f0);
+                    if LOG < 2 {
+                        band = exchange::<14>(band, 0xcccc_0000_cccc);
+                    }
+                    if LOG < 1 {
+                        band = exchange::<7>(band, 0xaa_00aa_00aa_00aa);
+                    }
+                    _mm512_storeu_si512(out.as_mut_ptr().add(part * 56).cast(), band);
                 }
             }
+            done += 1;
         }
+        done
     }
 
-    /// Exchanges bits between each line and the line `APART` after it: the bits above `mask` in a
-    /// byte of the first, and the bits of `mask` in a byte of the second, which are `SHIFT` lower.
+    /// Exchanges, in each word of 64 bits, the bits of `mask` with the bits that are `DISTANCE`
+    /// higher.
     #[inline]
-    #[target_feature(enable = "avx2")]
-    fn exchange<const PER: usize, const APART: usize, const SHIFT: i32>(
-        units: &mut [__m256i; PER],
-        mask: i8,
-    ) {
-        let mask = _mm256_set1_epi8(mask);
-        for first in (0..PER).filter(|first| first & APART == 0) {
-            let [low, high] = [units[first], units[first + APART]];
-            let shifted = _mm256_srli_epi16::<SHIFT>(low);
-            let differs = _mm256_and_si256(_mm256_xor_si256(shifted, high), mask);
-            units[first] = _mm256_xor_si256(low, _mm256_slli_epi16::<SHIFT>(differs));
-            units[first + APART] = _mm256_xor_si256(high, differs);
-        }
+    #[target_feature(enable = "avx512f")]
+    fn exchange<const DISTANCE: u32>(words: __m512i, mask: i64) -> __m512i {
+        let shifted = _mm512_srli_epi64::<DISTANCE>(words);
+        let differs = _mm512_and_si512(_mm512_xor_si512(words, shifted), _mm512_set1_epi64(mask));
+        let both = _mm512_or_si512(differs, _mm512_slli_epi64::<DISTANCE>(differs));
+        _mm512_xor_si512(words, both)
     }
 }

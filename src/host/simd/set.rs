@@ -36,6 +36,7 @@ impl Simd {
             (
                 Set::Avx512Vbmi,
                 is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512bitalg")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vl"),
             ),
