@@ -138,11 +138,11 @@ impl BitPattern {
     /// Returns all combinations of the first bit of a block in a byte of the source and in a byte
     /// of the destination.
     fn first_bits(&self, (from, to): (isize, isize)) -> Vec<(usize, usize)> {
-        let mut found = vec![self.first_bit((from, to))];
+        let mut found = vec![self.bits.first_bits((from, to))];
         for &PatternLoop { times, src, dst, last } in &self.loops {
             let steps = (0..times.min(8).cast_signed()).map(|step| (step * src, step * dst));
             let moves: SmallVec<[_; 10]> =
-                steps.chain(last).map(|step| self.first_bit(step)).collect();
+                steps.chain(last).map(|step| self.bits.first_bits(step)).collect();
             let all = found.iter().flat_map(|&(from, to)| {
                 moves.iter().map(move |&(src, dst)| ((from + src) % 8, (to + dst) % 8))
             });
@@ -186,9 +186,9 @@ impl BitPattern {
                     let (byte, bit) = (bit.div_euclid(8), bit.rem_euclid(8));
                     let inside = |offset: &isize| (0..length).contains(&(byte - offset));
                     let Some(piece) = offsets.iter().position(inside) else { continue };
-                    term.bytes[number] =
-                        (piece.cast_signed() * length + byte - offsets[piece]) as u8;
-                    term.bits[number] = (number % 8 * 8) as u8 + bit as u8;
+                    let at = piece.cast_signed() * length + byte - offsets[piece];
+                    term.bytes[number] = at.cast_unsigned() as u8;
+                    term.bits[number] = (number % 8 * 8 + bit.cast_unsigned()) as u8;
                     term.mask |= 1 << number;
                 }
                 terms.push(term);
@@ -208,7 +208,7 @@ impl BitPattern {
     /// in the middle of the first block as those of all words.
     fn cycles(&self, (from, to): (isize, isize)) -> usize {
         let bits = self.reads.len() * self.bits.dst as usize;
-        let (from, to) = self.first_bit((from, to));
+        let (from, to) = self.bits.first_bits((from, to));
         let word = self.word(from, to, bits / 128 * 8);
         let of_load =
             |(pieces, _): &(u8, _)| if *pieces == 1 { 6 } else { 4 + usize::from(*pieces) };
@@ -219,12 +219,6 @@ impl BitPattern {
             BLOCK_CYCLES
         };
         of_word * self.bits.dst as usize + start * 64 / self.reads.len()
-    }
-
-    /// Returns the bits of a byte in which a unit of the source and one of the destination begin.
-    fn first_bit(&self, (from, to): (isize, isize)) -> (usize, usize) {
-        let bits = |units: isize, bits: u32| (units * bits as isize).rem_euclid(8).cast_unsigned();
-        (bits(from, self.bits.src), bits(to, self.bits.dst))
     }
 
     /// Returns the bit of the source for each bit of the word at byte `at` of a block, which begins
@@ -243,7 +237,7 @@ impl BitPattern {
 
     /// Returns true if all steps of a loop move by whole bytes on both sides.
     fn is_whole(&self, of: &PatternLoop) -> bool {
-        (of.src * self.bits.src as isize) % 8 == 0 && (of.dst * self.bits.dst as isize) % 8 == 0
+        self.bits.first_bits((of.src, of.dst)) == (0, 0)
     }
 
     /// Copies the box from unit `from` of the source to unit `to` of the destination.
@@ -281,7 +275,8 @@ impl BitPattern {
         times: usize,
         (src, dst): (isize, isize),
     ) {
-        let (src_bits, dst_bits) = (self.bits.src as isize, self.bits.dst as usize);
+        let src_bits = self.bits.src.cast_signed() as isize;
+        let dst_bits = self.bits.dst as usize;
         let start = from * src_bits;
         let (slice, place) = destination.place(to);
         let (first, first_bit) = (start >> 3, (start & 7).cast_unsigned());

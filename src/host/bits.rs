@@ -67,6 +67,12 @@ impl Bits {
         self.src.max(self.dst) <= 8
     }
 
+    /// Returns the bits of a byte in which a unit of the source and one of the destination begin.
+    pub(super) fn first_bits(self, (from, to): (isize, isize)) -> (usize, usize) {
+        let bit = |unit: isize, bits: u32| (unit << bits.ilog2()).rem_euclid(8).cast_unsigned();
+        (bit(from, self.src), bit(to, self.dst))
+    }
+
     /// Returns true if `plan` moves long runs of units, or all units as one run.
     pub(super) fn moves_runs(self, plan: &TilePlan) -> bool {
         let bits = self.src.min(self.dst) as usize;
@@ -81,7 +87,7 @@ impl Bits {
         if plan.unit > 1 || !plan.rows_touch || !plan.columns_touch {
             return CYCLES_OF_UNIT * 64;
         }
-        let whole_bytes = |units: &isize| (units * bits.cast_signed()) & 7 == 0;
+        let whole_bytes = |units: &isize| (units * bits.cast_signed()) % 8 == 0;
         let words = rows * bits / 64;
         let of_bands = 4 * bits * rows.next_multiple_of(BAND) / rows;
         let (of_units, of_line) = match (self.src, self.dst) {
@@ -274,7 +280,7 @@ impl Bits {
             let at = |write: &isize| (first.cast_signed() + write) << bits.ilog2();
             room.writes.extend(writes.iter().map(at));
             let whole_bytes = rows.is_multiple_of(BAND)
-                && room.writes.iter().fold(0, |bits, start| bits | start) & 7 == 0;
+                && room.writes.iter().fold(0, |bits, start| bits | start) % 8 == 0;
             if whole_bytes {
                 room.writes.iter_mut().for_each(|start| *start >>= 3);
                 return transpose_units((&room.spread, &room.reads), unit, (slice, &room.writes));

@@ -267,11 +267,10 @@ impl TilePlan {
             let in_a_tile = columns.inner > 1 || columns.block == columns.axis.extent;
             let whole = present == group && columns.src.len().is_multiple_of(group);
             let fits = match plan.mover {
-                Mover::Strips(_) => whole,
                 Mover::Transpose(Some(simd)) if simd.transposes_narrow() => {
                     whole || columns.src.len() == present
                 }
-                Mover::Transpose(_) => whole,
+                Mover::Transpose(_) | Mover::Strips(_) => whole,
                 _ => false,
             };
             if fits && in_a_tile {

@@ -377,7 +377,7 @@ enum PackedCopy {
 /// that box.
 struct CachedPacked {
     axes: SmallVec<[PlanAxis; 8]>,
-    first_bits: (isize, isize),
+    first_bits: (usize, usize),
     copy: PackedCopy,
 }
 
@@ -975,7 +975,7 @@ impl Filling<'_, '_, '_> {
         if matrix <= FEW_CYCLES * bits.src.min(bits.dst) as usize {
             return PackedCopy::Plan;
         }
-        let first_bits = (from * bits.src as isize & 7, to * bits.dst as isize & 7);
+        let first_bits = bits.first_bits((from, to));
         let same = |of: &CachedPacked| {
             (of.first_bits == first_bits && of.axes[..] == *axes).then(|| of.copy.clone())
         };

@@ -1,5 +1,5 @@
-//! Unpacks and packs units of less than a byte, and exchanges them between lines, in registers of
-//! 32 bytes.
+//! Unpacks and packs units of less than a byte in registers of 32 bytes, and turns bands of lines in
+//! registers of 64 bytes.
 
 #![allow(unsafe_code)] // calls functions for instructions that were found
 
@@ -212,8 +212,8 @@ mod x86 {
     ) -> usize {
         let bits = 1 << LOG;
         // The number of the line at each place of a band.
-        let lines: [i64; 8] =
-            std::array::from_fn(|place| (place % bits * (8 >> LOG) + place / bits) as i64);
+        let lines: [usize; 8] =
+            std::array::from_fn(|place| place % bits * (8 >> LOG) + place / bits);
         // Byte `n` of the line at place `p` goes to byte `n * 8 + p`.
         let turned: [u8; 64] = std::array::from_fn(|at| (at % 8 * 8 + at / 8) as u8);
         let parts = width.div_ceil(7);
@@ -225,7 +225,7 @@ mod x86 {
             (_mm512_loadu_si512(lines.as_ptr().cast()), _mm512_loadu_si512(turned.as_ptr().cast()))
         };
         let from = _mm512_set1_epi64(from as i64);
-        let last = _mm512_set1_epi64(last as i64);
+        let last = _mm512_set1_epi64(last.cast_signed() as i64);
         let mut done = 0;
         for rows in rows.chunks(8) {
             let Some(out) = out.get_mut(done * pitch..done * pitch + written) else { return done };
@@ -234,7 +234,8 @@ mod x86 {
                 _mm512_maskz_loadu_epi64(u8::MAX >> (8 - rows.len()), rows.as_ptr().cast())
             };
             // Lines that a last band lacks repeat its last line.
-            let lines = _mm512_min_epi64(lines, _mm512_set1_epi64(rows.len() as i64 - 1));
+            let lines =
+                _mm512_min_epi64(lines, _mm512_set1_epi64(rows.len().cast_signed() as i64 - 1));
             let starts = _mm512_permutexvar_epi64(lines, rows_loaded);
             let starts = _mm512_add_epi64(_mm512_slli_epi64::<LOG>(starts), from);
             let shifts = _mm512_and_si512(starts, _mm512_set1_epi64(7));
