@@ -10,6 +10,7 @@ const WIDTH: usize = 64;
 
 /// Some bits of a word, which are selected from one register. The register is loaded in one piece
 /// of 64 bytes, or in pieces of 8 bytes.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(in crate::host) struct BitTerm {
@@ -33,6 +34,7 @@ pub(in crate::host) struct BitTerm {
 
 /// A block of the destination that is put together from words. It may begin and end inside bytes of
 /// which some bits belong to other blocks.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
 #[derive(Clone, Debug)]
 pub(in crate::host) struct BitBlock {
     terms: Vec<BitTerm>,
