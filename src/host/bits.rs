@@ -207,13 +207,13 @@ impl Bits {
     /// Copies a tile whose rows are contiguous in the destination and whose columns are contiguous
     /// in the source, in units of the narrower of the two widths.
     ///
-    /// The source is read in *bands* of eight lines. A line has the units of one row in the order of
-    /// the source. A band is turned into one piece of memory with the units of eight rows for each
-    /// column ([`turn_bands`]). These are whole bytes, which are then transposed.
+    /// The source is read in *bands* of eight lines. A line has the units of one row, in the order
+    /// of the source. A band is turned into one piece of memory with the units of eight rows for
+    /// each column ([`turn_bands`]). These are whole bytes, which are then transposed.
     ///
     /// ```text
     /// units of 4 bits, eight lines of two columns:  a0 b0 | a1 b1 | … | a7 b7
-    /// the band:  a0 a1 … a7 | b0 b1 … b7, which are two columns of 4 bytes each
+    /// the band:  a0 a1 … a7 | b0 b1 … b7, two columns of 4 bytes each
     /// ```
     fn matrix(
         self,
@@ -519,8 +519,8 @@ fn transpose_units(
     }
 }
 
-/// Transposes units of `N` bytes, `E` in 16 bytes, as [`transpose_units`] does, without instructions
-/// that must be detected at run time.
+/// Transposes units of `N` bytes, `E` in 16 bytes, as [`transpose_units`] does, without
+/// instructions that must be detected at run time.
 fn transpose_plainly<const N: usize, const E: usize>(
     (from, reads): (&[u8], &[isize]),
     (to, writes): (&mut [u8], &[isize]),

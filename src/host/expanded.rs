@@ -23,7 +23,7 @@ use super::{
     pieces::DestinationSlices,
     plane::PlanAxis,
     simd::{PatternLoop, PatternSource, Simd},
-    staged::{TileMover, balanced, each_tile, loops_around},
+    staged::{StagedCopy, StagingBuffers, TileMover, balanced, each_tile, loops_around},
     stream::LINE,
 };
 
@@ -58,7 +58,46 @@ struct BufferPart {
     from: isize,
     /// The offset of the part in the buffer, in bytes.
     to: usize,
-    mover: TileMover,
+    mover: PartMover,
+}
+
+/// The code that copies a part of the blocks to the buffer.
+#[derive(Clone, Debug)]
+enum PartMover {
+    Tile(TileMover),
+    /// Through another buffer, because a pattern would load a cache line for each unit.
+    Staged(Box<StagedCopy>),
+}
+
+impl PartMover {
+    /// Returns the mover of a part with the given axes, outermost first, in units of `unit` bytes.
+    fn new(machine: &'static Machine, axes: &[PlanAxis], (unit, simd): (usize, Simd)) -> Self {
+        let tile = TileMover::new(machine, axes, (unit, Some(simd)));
+        let staged = tile
+            .gathers()
+            .then(|| StagedCopy::of_bytes(machine, axes.iter().copied(), unit, Some(simd)));
+        match staged.flatten() {
+            Some(copy) => Self::Staged(Box::new(copy)),
+            None => Self::Tile(tile),
+        }
+    }
+
+    /// Returns the approximate memory that the mover occupies, in bytes.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Tile(tile) => tile.bytes(),
+            Self::Staged(copy) => copy.bytes(),
+        }
+    }
+}
+
+impl fmt::Display for PartMover {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Tile(tile) => write!(f, "{tile}"),
+            Self::Staged(copy) => write!(f, "{copy}"),
+        }
+    }
 }
 
 impl ExpandedCopy {
@@ -111,7 +150,7 @@ impl ExpandedCopy {
                 PlanAxis { extent, src, dst }
             });
             let all: SmallVec<[PlanAxis; 8]> = around.chain(axes).collect();
-            let mover = TileMover::new(machine, &all, (unit, Some(simd)));
+            let mover = PartMover::new(machine, &all, (unit, simd));
             copies.push(BufferPart { source, from, to, mover });
             part.take = BlockValue::Unit { source: 0, from: to.cast_signed() };
             to += length;
@@ -131,18 +170,22 @@ impl ExpandedCopy {
     /// Returns true if the first pass transposes units in registers, and does not copy them row by
     /// row.
     pub(super) fn transposes(&self) -> bool {
-        self.parts.iter().any(|part| part.mover.transposes())
+        self.parts.iter().any(|part| match &part.mover {
+            PartMover::Tile(tile) => tile.transposes(),
+            PartMover::Staged(_) => false,
+        })
     }
 
     /// Writes every block. The first block is read from the place that each source gives, and
-    /// written at address `to`. `room` provides the memory of the buffer.
+    /// written at address `to`. `buffers` provides the memory of the buffer.
     pub(super) fn run(
         &self,
         sources: &[PatternSource],
         destination: &mut DestinationSlices,
         to: isize,
-        room: &mut Vec<u8>,
+        buffers: &mut StagingBuffers,
     ) {
+        let StagingBuffers { source: room, destination: pieces } = buffers;
         room.resize(self.size + 2 * LINE, 0);
         each_tile(&self.loops, 0, to, &mut |moved, to| {
             for part in &self.parts {
@@ -150,7 +193,11 @@ impl ExpandedCopy {
                 let moved = moved * scale;
                 let to = (LINE + part.to).cast_signed();
                 let mut buffer = DestinationSlices::whole(room);
-                part.mover.run((image, at + part.from + moved), (&mut buffer, to));
+                let (source, to) = ((image, at + part.from + moved), (&mut buffer, to));
+                match &part.mover {
+                    PartMover::Tile(tile) => tile.run(source, to),
+                    PartMover::Staged(copy) => copy.run_bytes(source, to, pieces),
+                }
             }
             let buffer = PatternSource { image: room, at: LINE.cast_signed(), scale: 1 };
             let others = sources.iter().copied();

@@ -395,7 +395,7 @@ pub(super) fn move_units(
     take(source, from + head, line, bits);
 }
 
-/// The number of lines of a band. The units of as many lines fill whole bytes, whatever their width.
+/// The number of lines of a band. The units of as many lines fill whole bytes for every width.
 pub(super) const BAND: usize = 8;
 
 /// Returns the distance of bands of [`turn_bands`] whose lines have `width` bytes. It is not a

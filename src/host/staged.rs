@@ -104,7 +104,7 @@ pub(super) enum TileMover {
 #[derive(Default)]
 pub(super) struct StagingBuffers {
     pub(super) source: Vec<u8>,
-    destination: Vec<u8>,
+    pub(super) destination: Vec<u8>,
 }
 
 impl StagedCopy {
@@ -189,14 +189,14 @@ impl StagedCopy {
         Self { loops, gatherer, size, first: first.cast_signed(), mover, packed }
     }
 
-    /// Copies a box of whole bytes from byte `from` of the source to address `to`.
+    /// Copies a box of whole bytes from byte `from` of the source to address `to`. `room` provides
+    /// the memory of the buffer.
     pub(super) fn run_bytes(
         &self,
         (source, from): (&[u8], isize),
         (destination, to): (&mut DestinationSlices, isize),
-        buffers: &mut StagingBuffers,
+        room: &mut Vec<u8>,
     ) {
-        let room = &mut buffers.source;
         room.resize(self.size + 2 * LINE, 0);
         each_tile(&self.loops, from, to, &mut |from, to| {
             match &self.gatherer {
@@ -312,6 +312,11 @@ impl TileMover {
     /// Returns true if the mover transposes units in registers.
     pub(super) fn transposes(&self) -> bool {
         matches!(self, Self::Plan(plan) if matches!(plan.mover, Mover::Transpose(_)))
+    }
+
+    /// Returns true if the mover is a pattern whose registers need many loads.
+    pub(super) fn gathers(&self) -> bool {
+        matches!(self, Self::Pattern(pattern) if pattern.gathers())
     }
 
     /// Returns the approximate memory that the mover occupies, in bytes.

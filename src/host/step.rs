@@ -153,7 +153,7 @@ impl<'a, 'b> StepRunner<'a, 'b> {
             CopyStep::Staged { ref copy, source, from, to } => {
                 let (source, to) = ((task.sources[source], from), (&mut self.destination, to));
                 if has_whole_bytes(task.nest) {
-                    copy.run_bytes(source, to, &mut self.buffers);
+                    copy.run_bytes(source, to, &mut self.buffers.source);
                 } else {
                     copy.run_packed(Bits::of(task.nest), source, to, &mut self.buffers);
                 }
@@ -168,8 +168,8 @@ impl<'a, 'b> StepRunner<'a, 'b> {
                 pattern.run(&sources_at(task, places), &mut self.destination, to, stream);
             }
             CopyStep::Expanded { ref copy, ref places, to } => {
-                let room = &mut self.buffers.source;
-                copy.run(&sources_at(task, places), &mut self.destination, to, room);
+                let places = sources_at(task, places);
+                copy.run(&places, &mut self.destination, to, &mut self.buffers);
             }
             CopyStep::Runs { ref axes, bytes, source, from, to } => {
                 let source = task.sources[source];

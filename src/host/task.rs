@@ -355,8 +355,8 @@ const LEAST_GATHERED: usize = 1 << 9;
 /// because the plan chooses a better order.
 const SMALL_BOX: usize = 1 << 15;
 
-/// The cycles for 64 bits up to which a matrix of units below a byte is transposed without comparing
-/// this with other ways, which take at least as long.
+/// The cycles for 64 bits up to which a matrix of units below a byte is transposed without
+/// comparing this with other ways, which take at least as long.
 const FEW_CYCLES: usize = 7;
 
 /// The least number of repetitions of a block for which computing the tables of a pattern pays off.

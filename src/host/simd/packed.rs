@@ -1,5 +1,5 @@
-//! Unpacks and packs units of less than a byte in registers of 32 bytes, and turns bands of lines in
-//! registers of 64 bytes.
+//! Unpacks and packs units of less than a byte in registers of 32 bytes, and turns bands of lines
+//! in registers of 64 bytes.
 
 #![allow(unsafe_code)] // calls functions for instructions that were found
 

@@ -24,8 +24,9 @@ use super::{lines, narrow, x86};
 /// bytes were no faster in cases of `f64` of the TTC benchmark (`benches/NOTES.md`, "Strips").
 pub(super) const ROW_PREFETCH_SRC_BYTES: usize = 256;
 
-/// A permutation of the bytes of a row, as a shuffle table for each 16 bytes: entry `n` is the index
-/// of the byte that becomes byte `n`. Groups of one or several units are permuted, each in itself.
+/// A permutation of the bytes of a row, as a shuffle table for each 16 bytes: entry `n` is the
+/// index of the byte that becomes byte `n`. Each group of one or several units is permuted in
+/// itself.
 pub(in crate::host) type Inner = [u8; 16];
 
 /// Returns the number of bytes of a row that have to be read for `bytes` permuted bytes. It is

@@ -14,10 +14,10 @@ const WIDTH: usize = 64;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(in crate::host) struct BitTerm {
-    /// For each bit of the word, the byte of the register in which it is.
+    /// The byte of the register in which each bit of the word is.
     pub(in crate::host) bytes: [u8; WIDTH],
-    /// For each bit of the word, the number of the bit in the eight bytes that `bytes` selects for
-    /// the same byte of the word.
+    /// The place of each bit of the word in the eight bytes that `bytes` selects for its byte of
+    /// the word.
     pub(in crate::host) bits: [u8; WIDTH],
     /// The bits of the word that this term provides.
     pub(in crate::host) mask: u64,
@@ -121,9 +121,10 @@ impl Simd {
         #[cfg(target_arch = "x86_64")]
         {
             let (source, destination) = (source.as_ptr(), destination.as_mut_ptr());
-            // SAFETY: the instruction set was detected. The range `loads` has all loads of the block,
-            // and its words lie in its first `bytes` bytes. The assertions have compared both with
-            // the slices for the first and the last repetition, and the others lie between them.
+            // SAFETY: the instruction set was detected. The range `loads` has all loads of the
+            // block, and its words lie in its first `bytes` bytes. The assertions have compared
+            // both with the slices for the first and the last repetition, and the others lie
+            // between them.
             unsafe {
                 x86::blocks(
                     block,

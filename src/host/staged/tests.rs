@@ -93,7 +93,7 @@ fn bytes_through_a_buffer_are_those_of_the_source() {
         let mut buffers = StagingBuffers::default();
         let from = first * unit.cast_signed();
         let mut slices = DestinationSlices::whole(&mut out);
-        copy.run_bytes((&source, from), (&mut slices, 0), &mut buffers);
+        copy.run_bytes((&source, from), (&mut slices, 0), &mut buffers.source);
         drop(slices);
         assert_eq!(out, expected, "{case}: {unit} {axes:?} {copy:?}");
     }
