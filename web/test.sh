@@ -42,7 +42,7 @@ echo "as Brotli, the page has $first bytes, and $languages more for the first tr
 # built in a folder of its own.
 program=$(CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/wasm-tests \
     ./cargo.sh test --release --no-run --message-format json | node tests/executable.mjs)
-(cd .. && STRIDEC_REQUESTS=$folder/requests cargo test --locked "${@:---all-features}" --test it requests::)
+(cd .. && STRIDEC_LONG=1 STRIDEC_REQUESTS=$folder/requests cargo test --locked "${@:---all-features}" --test it requests::)
 node tests/library.mjs "$folder/site/languages.wasm" "$program" "$folder/requests"
 
 cp tests/package.json tests/package-lock.json "$folder"
