@@ -16,22 +16,28 @@
 
 use std::fmt;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::{
     bits::{Bits, load, store},
     pattern::blocks_of_axis,
     pieces::{Destination as _, DestinationSlices},
     plane::{PlanAxis, merged, spread},
-    simd::{BitBlock, BitTerm, PatternLoop, Simd},
+    simd::{BitBlock, BitRegister, BitTerm, Fields, PatternLoop, Simd, Table},
     staged::each_tile,
 };
 
-/// The least size of a block, in bits. Starting a block takes the time of two words.
+/// The size of a register, in bytes.
+const WIDTH: usize = 64;
+
+/// The least number of bytes that are stored at a time.
+const LEAST_STORE: usize = 8;
+
+/// The least size of a block, in bits.
 const LEAST_BLOCK_BITS: usize = 64 * 8;
 
-/// The largest size of a block, in bits. Each word has tables of about 200 bytes, which have to
-/// stay in the first-level cache.
+/// The largest size of a block, in bits. Each register has tables of 64 bytes for each lane and
+/// each term, which have to stay in the first-level cache.
 const MOST_BLOCK_BITS: usize = 1 << 12;
 
 /// The largest size of the tables of all blocks, in bytes.
@@ -41,6 +47,10 @@ const MOST_TABLE_BYTES: usize = 1 << 16;
 /// whole bytes on both sides, and for any other block.
 const REPEATED_CYCLES: usize = 10;
 const BLOCK_CYCLES: usize = 100;
+
+/// The approximate number of processor cycles for a register of a few pieces. It is used to compare
+/// blocks of different lengths.
+const REGISTER_CYCLES: usize = 20;
 
 /// A copy of units of at most a byte, 64 bits of the destination at a time.
 #[derive(Clone, Debug)]
@@ -65,50 +75,33 @@ impl BitPattern {
     /// destination are not contiguous or too few, if the tables would be too large, or if the
     /// pattern takes `most` processor cycles or more for 64 units.
     pub(super) fn new(
+        simd: Option<Simd>,
         bits: Bits,
         axes: impl IntoIterator<Item = PlanAxis>,
         (from, to): (isize, isize),
         most: usize,
     ) -> Option<Self> {
-        let simd = Simd::here().filter(|simd| simd.selects_bits() && bits.is_packed())?;
+        let simd = simd.filter(|simd| simd.selects_bits() && bits.is_packed())?;
         let mut axes = merged(axes);
-        let (src_bits, dst_bits) = (bits.src as usize, bits.dst as usize);
-        // True if so many steps of an axis move by whole bytes on both sides, in which a step fills
-        // `row` bits.
-        let whole_bytes = |steps: usize, row: usize, axis: PlanAxis| {
-            (steps * row).is_multiple_of(8)
-                && (steps * src_bits * axis.src.unsigned_abs()).is_multiple_of(8)
-        };
+        let dst_bits = bits.dst as usize;
         let mut reads = vec![0];
         let mut cut = None;
-        while let Some(&axis) = axes.last()
+        while cut.is_none()
+            && let Some(&axis) = axes.last()
             && axis.dst == reads.len().cast_signed()
-            && reads.len() * dst_bits < LEAST_BLOCK_BITS
         {
-            axes.pop();
             let row = reads.len() * dst_bits;
-            if row * axis.extent <= MOST_BLOCK_BITS {
-                spread(&mut reads, axis.extent, axis.src);
-                continue;
+            let steps = if row * axis.extent <= LEAST_BLOCK_BITS {
+                axis.extent
+            } else {
+                steps_of_block(bits, axis, row)
+            };
+            if steps == 1 {
+                break;
             }
-            let least = LEAST_BLOCK_BITS.div_ceil(row);
-            let steps = (least..least + 8).find(|&steps| whole_bytes(steps, row, axis))?;
-            let steps = steps.min(axis.extent);
+            axes.pop();
             spread(&mut reads, steps, axis.src);
-            cut = Some(blocks_of_axis(axis, steps));
-            break;
-        }
-        // Several rows that together are whole bytes need one block instead of several.
-        if let (None, Some(&axis)) = (&cut, axes.last())
-            && axis.dst == reads.len().cast_signed()
-        {
-            let row = reads.len() * dst_bits;
-            let mut steps = 2..=axis.extent.min(MOST_BLOCK_BITS / row).min(8);
-            if !whole_bytes(1, row, axis)
-                && let Some(steps) = steps.find(|&steps| whole_bytes(steps, row, axis))
-            {
-                axes.pop();
-                spread(&mut reads, steps, axis.src);
+            if steps < axis.extent {
                 cut = Some(blocks_of_axis(axis, steps));
             }
         }
@@ -125,7 +118,7 @@ impl BitPattern {
         let mut tables = 0;
         for (from, to) in pattern.first_bits((from, to)) {
             let block = pattern.block(from, to)?;
-            tables += size_of_val(block.terms());
+            tables += block.table_bytes();
             if tables > MOST_TABLE_BYTES {
                 return None;
             }
@@ -159,79 +152,109 @@ impl BitPattern {
     fn block(&self, from: usize, to: usize) -> Option<BitBlock> {
         let end = to + self.reads.len() * self.bits.dst as usize;
         let bytes = end.div_ceil(8);
-        let mut terms = Vec::new();
-        let words = (0..bytes / 8).map(|word| word * 8);
-        let last = (!bytes.is_multiple_of(8)).then(|| bytes - 8);
-        for at in words.chain(last) {
-            let word = self.word(from, to, at);
-            let first = terms.len();
-            for (pieces, offsets) in loads_of(&word) {
-                let length = BitTerm::piece_bytes(pieces).cast_signed();
-                let offset = |piece: usize| offsets[piece.min(offsets.len() - 1)];
-                let mut from = [0; 8];
-                for (piece, from) in from.iter_mut().enumerate() {
-                    *from = i32::try_from(offset(piece)).ok()?;
-                }
-                let mut term = BitTerm {
-                    bytes: [0; 64],
-                    bits: [0; 64],
-                    mask: 0,
-                    from,
-                    pieces,
-                    ends_word: false,
-                    to: at as u16,
-                };
-                for (number, bit) in word.iter().enumerate() {
-                    let Some(bit) = bit else { continue };
-                    let (byte, bit) = (bit.div_euclid(8), bit.rem_euclid(8));
-                    let inside = |offset: &isize| (0..length).contains(&(byte - offset));
-                    let Some(piece) = offsets.iter().position(inside) else { continue };
-                    let at = piece.cast_signed() * length + byte - offsets[piece];
-                    term.bytes[number] = at.cast_unsigned() as u8;
-                    term.bits[number] = (number % 8 * 8 + bit.cast_unsigned()) as u8;
-                    term.mask |= 1 << number;
-                }
-                terms.push(term);
-            }
-            if terms.len() == first {
-                return None; // a word without bits of the source
-            }
-            if let Some(term) = terms.last_mut() {
-                term.ends_word = true;
+        let whole = (0..bytes / WIDTH).map(|register| (register * WIDTH, WIDTH));
+        let rest = bytes % WIDTH;
+        // The last register overlaps the one before it if the block is not a power of two. A block
+        // that is shorter than a register may need two overlapping ones of half its length.
+        let mut ends: SmallVec<[(usize, usize); 2]> = SmallVec::new();
+        if rest > 0 {
+            let length = rest.next_power_of_two().max(LEAST_STORE);
+            if length <= bytes {
+                ends.push((bytes - length, length));
+            } else {
+                ends.extend([(0, length / 2), (bytes - length / 2, length / 2)]);
             }
         }
+        let registers: Option<Vec<BitRegister>> =
+            whole.chain(ends).map(|place| self.register((from, to), place)).collect();
         let last = if end.is_multiple_of(8) { 0 } else { u8::MAX << (end % 8) };
-        Some(BitBlock::new(terms, bytes, [!(u8::MAX << to), last]))
+        Some(BitBlock::new(self.fields(), &registers?, bytes, [!(u8::MAX << to), last]))
     }
 
-    /// Returns the approximate number of processor cycles for 64 units. Counts the loads of a word
-    /// in the middle of the first block as those of all words.
-    fn cycles(&self, (from, to): (isize, isize)) -> usize {
-        let bits = self.reads.len() * self.bits.dst as usize;
-        let (from, to) = self.bits.first_bits((from, to));
-        let word = self.word(from, to, bits / 128 * 8);
-        let of_load =
-            |(pieces, _): &(u8, _)| if *pieces == 1 { 6 } else { 4 + usize::from(*pieces) };
-        let of_word = loads_of(&word).iter().map(of_load).sum::<usize>();
+    /// Returns the register of `length` bytes at byte `at` of a block, which begins at the given
+    /// bits of a byte of the source and of the destination.
+    fn register(&self, first: (usize, usize), (at, length): (usize, usize)) -> Option<BitRegister> {
+        let lanes = self.fields().lanes();
+        let bits: Vec<Option<isize>> = self.bits_of(first, (at, length)).collect();
+        let loads = Loads::of(&bits);
+        let length_of_piece = loads.length.cast_signed();
+        let mut terms = Vec::new();
+        for offsets in loads.terms() {
+            let mut from = [0; 8];
+            let pieces = match loads.length {
+                8 => offsets.len().max(2).next_power_of_two(),
+                length => WIDTH / length,
+            };
+            for (piece, from) in from.iter_mut().enumerate() {
+                *from = i32::try_from(offsets[piece.min(offsets.len() - 1)]).ok()?;
+            }
+            let mut of_lanes = vec![(Table([0; WIDTH]), 0); lanes];
+            for (number, bit) in bits.iter().enumerate() {
+                let Some(bit) = bit else { continue };
+                let byte = bit.div_euclid(8);
+                // Offsets ascend, so that the last one before the byte is the only candidate.
+                let Some(piece) = offsets.partition_point(|&offset| offset <= byte).checked_sub(1)
+                else {
+                    continue;
+                };
+                let inside = byte - offsets[piece];
+                if inside < length_of_piece {
+                    let (table, mask) = &mut of_lanes[number % lanes];
+                    table.0[number / lanes] =
+                        (piece.cast_signed() * length_of_piece + inside).cast_unsigned() as u8;
+                    *mask |= 1 << (number / lanes);
+                }
+            }
+            let (pieces, length) = (pieces as u8, loads.length as u8);
+            terms.push(BitTerm { from, pieces, length, lanes: of_lanes });
+        }
+        let mut shifts = Vec::new();
+        if !self.fields().are_bytes() {
+            shifts = vec![Table([0; WIDTH]); lanes];
+            for (number, bit) in bits.iter().enumerate() {
+                let (byte, lane) = (number / lanes, number % lanes);
+                // The shift counts from the eight bytes around `byte`, and rotates.
+                let bit = bit.map_or(0, |bit| bit.rem_euclid(8)).cast_unsigned();
+                let shift = byte % 8 * 8 + bit + 64 - lane * self.bits.dst as usize;
+                shifts[lane].0[byte] = (shift % 64) as u8;
+            }
+        }
+        Some(BitRegister { to: at, length, terms, shifts })
+    }
+
+    fn fields(&self) -> Fields {
+        let Bits { src, dst, sign_extend } = self.bits;
+        Fields { src, dst, sign_extend }
+    }
+
+    /// Returns the approximate number of processor cycles for 64 units. Counts the loads of a
+    /// register in the middle of the first block as those of all registers.
+    fn cycles(&self, first: (isize, isize)) -> usize {
+        let bytes = (self.reads.len() * self.bits.dst as usize).div_ceil(8);
+        let first = self.bits.first_bits(first);
+        let at = bytes / 2 / WIDTH * WIDTH;
+        let bits: Vec<Option<isize>> = self.bits_of(first, (at, WIDTH)).collect();
+        let of_register = Loads::of(&bits).cycles(self.fields());
         let start = if self.loops.last().is_none_or(|of| self.is_whole(of)) {
             REPEATED_CYCLES
         } else {
             BLOCK_CYCLES
         };
-        of_word * self.bits.dst as usize + start * 64 / self.reads.len()
+        (of_register * bytes.div_ceil(WIDTH) + start) * 64 / self.reads.len()
     }
 
-    /// Returns the bit of the source for each bit of the word at byte `at` of a block, which begins
-    /// at the given bits of a byte of the source and of the destination. Returns `None` for bits
-    /// that are zero, or that do not belong to the block.
-    fn word(&self, from: usize, to: usize, at: usize) -> [Option<isize>; 64] {
-        let (src_bits, dst_bits) = (self.bits.src as usize, self.bits.dst as usize);
-        let sign = self.bits.sign_extend.then_some(src_bits - 1);
-        std::array::from_fn(|bit| {
-            let bit = (at * 8 + bit).checked_sub(to)?;
-            let (read, bit) = (self.reads.get(bit / dst_bits)?, bit % dst_bits);
-            let bit = if bit < src_bits { bit } else { sign? };
-            Some(read * src_bits.cast_signed() + (from + bit).cast_signed())
+    /// Returns the first bit in the source of each unit in `length` bytes at byte `at` of a block,
+    /// which begins at the given bits of a byte of the source and of the destination. The result is
+    /// `None` for units that do not belong to the block.
+    fn bits_of(
+        &self,
+        (from, to): (usize, usize),
+        (at, length): (usize, usize),
+    ) -> impl Iterator<Item = Option<isize>> {
+        let (src_bits, dst_bits) = (self.bits.src.cast_signed() as isize, self.bits.dst as usize);
+        (0..length * 8 / dst_bits).map(move |unit| {
+            let unit = (at * 8 / dst_bits + unit).checked_sub(to / dst_bits)?;
+            Some(self.reads.get(unit)? * src_bits + from.cast_signed())
         })
     }
 
@@ -314,7 +337,7 @@ impl BitPattern {
 
     /// Returns the approximate memory that the pattern occupies, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let tables = self.blocks.iter().map(|block| size_of_val(block.terms()));
+        let tables = self.blocks.iter().map(|block| block.table_bytes());
         size_of::<Self>() + size_of_val(&self.reads[..]) + tables.sum::<usize>()
     }
 }
@@ -322,11 +345,10 @@ impl BitPattern {
 impl fmt::Display for BitPattern {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let block = &self.blocks[0];
-        let loads = block.terms().iter().map(|term| usize::from(term.pieces)).sum::<usize>();
-        let words = block.terms().iter().filter(|term| term.ends_word).count();
+        let (registers, pieces) = block.operations();
         write!(
             f,
-            "bits selected from loads: a block of {} units, {words} words and {loads} loads",
+            "bits selected from pieces: a block of {} units, {registers} registers and {pieces} pieces",
             self.reads.len()
         )?;
         self.loops.iter().try_for_each(|PatternLoop { times, src, dst, .. }| {
@@ -335,29 +357,72 @@ impl fmt::Display for BitPattern {
     }
 }
 
-/// Chooses the loads that contain all bits of a word: one of 64 bytes for each register, or up to
-/// eight of 8 bytes. Returns for each register the number of pieces, and their offsets in the
-/// source.
-fn loads_of(word: &[Option<isize>; 64]) -> Vec<(u8, SmallVec<[isize; 8]>)> {
-    let mut bytes: Vec<isize> = word.iter().flatten().map(|bit| bit.div_euclid(8)).collect();
-    bytes.sort_unstable();
-    let cover = |length: isize| {
-        let mut starts: Vec<isize> = Vec::new();
-        for &byte in &bytes {
-            if starts.last().is_none_or(|start| byte - start >= length) {
-                starts.push(byte);
+/// Returns the number of steps of an axis in a block, so that all blocks together take the fewest
+/// cycles. Each step fills `row` bits of the destination.
+fn steps_of_block(bits: Bits, axis: PlanAxis, row: usize) -> usize {
+    let from = bits.src as usize * axis.src.unsigned_abs();
+    // True if so many steps move by whole bytes on both sides, so that all blocks are alike.
+    let whole = |steps: usize| (steps * row).is_multiple_of(8) && (steps * from).is_multiple_of(8);
+    let cycles = |&steps: &usize| {
+        let registers = (steps * row).div_ceil(WIDTH * 8);
+        // A last block that overlaps the one before it is started on its own.
+        let alike = steps == axis.extent || whole(steps) && axis.extent.is_multiple_of(steps);
+        let start = if alike { 0 } else { BLOCK_CYCLES };
+        axis.extent.div_ceil(steps) * (registers * REGISTER_CYCLES + REPEATED_CYCLES) + start
+    };
+    let least = (1..8).find(|&steps| whole(steps)).unwrap_or(8);
+    let choices = (1..).map(|count| count * least).take_while(|steps| {
+        *steps <= axis.extent && steps * row <= (MOST_BLOCK_BITS / 2).max(least * row)
+    });
+    let all = [1, axis.extent].into_iter().filter(|steps| steps * row <= MOST_BLOCK_BITS);
+    choices.chain(all).min_by_key(cycles).unwrap_or(1)
+}
+
+/// The loads that contain all units of a register.
+struct Loads {
+    /// The length of a piece, in bytes: 64, 32, 16 or 8.
+    length: usize,
+    /// The offset of each piece in the source, in bytes, in ascending order.
+    offsets: Vec<isize>,
+}
+
+impl Loads {
+    /// Chooses the loads for units that begin at the given bits of the source.
+    fn of(bits: &[Option<isize>]) -> Self {
+        let mut bytes: Vec<isize> = bits.iter().flatten().map(|bit| bit.div_euclid(8)).collect();
+        bytes.sort_unstable();
+        bytes.dedup();
+        let ways = [64, 32, 16, 8].map(|length| Self::of_length(&bytes, length));
+        // Every term has tables for all lanes, so that their number counts more than that of pieces.
+        let cost = |of: &Self| of.offsets.len() + 3 * of.terms().len();
+        ways.into_iter().min_by_key(cost).expect("four ways")
+    }
+
+    /// Returns loads in pieces of `length` bytes that contain all `bytes`, which are sorted.
+    fn of_length(bytes: &[isize], length: usize) -> Self {
+        let mut offsets: Vec<isize> = Vec::new();
+        // A piece ends with the last byte at most, so that fewer loads leave the source.
+        let latest = bytes.last().map_or(0, |last| last + 1 - length.cast_signed());
+        for &byte in bytes {
+            if offsets.last().is_none_or(|start| byte - start >= length.cast_signed()) {
+                offsets.push(byte.min(latest));
             }
         }
-        starts
-    };
-    let (wide, narrow) = (cover(64), cover(8));
-    if wide.len() * 4 <= narrow.len() + narrow.len().div_ceil(8) * 3 {
-        return wide.into_iter().map(|start| (1, smallvec![start])).collect();
+        Self { length, offsets }
     }
-    let registers = narrow.chunks(8).map(|starts| {
-        (starts.len().max(2).next_power_of_two() as u8, SmallVec::from_slice(starts))
-    });
-    registers.collect()
+
+    /// Returns the offsets of the pieces of each term.
+    fn terms(&self) -> std::slice::Chunks<'_, isize> {
+        self.offsets.chunks(WIDTH / self.length)
+    }
+
+    /// Returns the approximate number of processor cycles for a register.
+    fn cycles(&self, fields: Fields) -> usize {
+        let lanes = fields.lanes();
+        let of_piece = if self.length == WIDTH { 4 } else { 3 };
+        let of_shifts = if fields.are_bytes() { 0 } else { 2 * lanes };
+        4 + of_shifts + self.terms().len() * 2 * lanes + self.offsets.len() * of_piece / 2
+    }
 }
 
 #[cfg(test)]
@@ -407,8 +472,8 @@ mod tests {
                 .map(|n| (n.wrapping_mul(0x9e37_79b9) >> 11) as u8)
                 .collect();
             let first = (from.cast_signed(), to.cast_signed());
-            let Some(pattern) = BitPattern::new(bits, axes.iter().copied(), first, usize::MAX)
-            else {
+            let of = axes.iter().copied();
+            let Some(pattern) = BitPattern::new(Simd::here(), bits, of, first, usize::MAX) else {
                 continue;
             };
             tried += 1;

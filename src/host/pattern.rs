@@ -296,21 +296,24 @@ pub(super) fn blocks_of_axis(axis: PlanAxis, steps: usize) -> PatternLoop {
     }
 }
 
-/// Returns the number of steps of an axis that form one block, so that the block fills whole
-/// registers if possible. The axis has `extent` steps, and each step fills `bytes` bytes of the
+/// Returns the number of steps of an axis that form one block, so that all blocks together need the
+/// fewest registers. The axis has `extent` steps, and each step fills `bytes` bytes of the
 /// destination.
 fn steps_of_block(simd: Simd, bytes: usize, extent: usize, enough: usize) -> usize {
-    if bytes * extent <= 2 * enough * simd.width() {
+    let width = simd.width();
+    if bytes * extent <= 2 * enough * width {
         return extent;
     }
-    let width = simd.width();
+    // Blocks of whole registers, blocks of equal length, and long ones, in which the overlap of the
+    // last two registers matters less.
     let whole = width / gcd(width, bytes);
-    let steps = whole * (enough * width / (whole * bytes)).max(1);
-    if steps <= extent && steps * bytes <= 4 * enough * width {
-        return steps;
-    }
-    // A longer block makes the overlap of its last two registers matter less.
-    (2 * enough * width / bytes).clamp(1, extent)
+    let whole = whole * (enough * width / (whole * bytes)).max(1);
+    let long = (2 * enough * width / bytes).max(1);
+    let most = extent.min(4 * enough * width / bytes);
+    let equal = (1..=4).map(|count| extent.div_ceil(count));
+    let choices = [whole, long].into_iter().chain(equal).filter(|&steps| steps <= most);
+    let registers = |steps: &usize| extent.div_ceil(*steps) * (steps * bytes).div_ceil(width);
+    choices.min_by_key(registers).unwrap_or(1)
 }
 
 /// Makes a block longer, until it contains `steps` copies of itself. Each copy reads its sources

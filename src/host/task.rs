@@ -16,7 +16,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{
     bit_pattern::BitPattern,
-    bits::Bits,
+    bits::{Bits, CYCLES_OF_BYTES},
     boxes::{FoundBox, NestWithImages, Periods, Repeated, Resolved, WalkBox, resolve},
     converted::ConvertedCopy,
     expanded::ExpandedCopy,
@@ -983,14 +983,21 @@ impl Filling<'_, '_, '_> {
             |plans| &mut plans.packed,
             same,
             || {
-                let of = || axes.iter().copied();
-                let staged = StagedCopy::of_packed(task.streams.machine, of());
-                let buffer = staged.cycles_of_packed();
-                let pattern = BitPattern::new(bits, of(), (from, to), matrix.min(buffer));
-                let copy = match pattern {
-                    Some(pattern) => PackedCopy::Bits(Arc::new(pattern)),
-                    None if buffer < matrix => PackedCopy::Staged(Arc::new(staged)),
-                    None => PackedCopy::Plan,
+                let simd = Simd::best(task.streams.machine);
+                let pattern = |most| {
+                    let of = axes.iter().copied();
+                    BitPattern::new(simd, bits, of, (from, to), most).map(Arc::new)
+                };
+                let copy = if let Some(pattern) = pattern(matrix.min(CYCLES_OF_BYTES)) {
+                    PackedCopy::Bits(pattern)
+                } else {
+                    let staged = StagedCopy::of_packed(task.streams.machine, axes.iter().copied());
+                    let buffer = staged.cycles_of_packed();
+                    match (buffer > CYCLES_OF_BYTES).then(|| pattern(matrix.min(buffer))) {
+                        Some(Some(pattern)) => PackedCopy::Bits(pattern),
+                        _ if buffer < matrix => PackedCopy::Staged(Arc::new(staged)),
+                        _ => PackedCopy::Plan,
+                    }
                 };
                 let axes = axes.into();
                 (CachedPacked { axes, first_bits, copy: copy.clone() }, copy)

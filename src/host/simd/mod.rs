@@ -5,7 +5,7 @@
 //! cache lines, and `narrow` for few rows or columns. `joined` transposes into columns that are not
 //! aligned to cache lines. `select` fills rows with bytes from a few loads, and `registers` fills
 //! blocks with any bytes of several sources. `packed` unpacks, packs and exchanges units of less
-//! than a byte, and `words` selects single bits. A *unit* is the data that is moved at a time,
+//! than a byte, and `bit_blocks` selects bits from anywhere. A *unit* is the data that is moved at a time,
 //! often one element.
 
 #[macro_use]
@@ -14,6 +14,7 @@ mod registers;
 mod select;
 #[macro_use]
 mod transpose;
+mod bit_blocks;
 mod columns;
 mod joined;
 #[cfg(target_arch = "x86_64")]
@@ -25,10 +26,10 @@ mod narrow;
 mod neon;
 mod packed;
 mod set;
-mod words;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(super) use bit_blocks::{BitBlock, BitRegister, BitTerm, Fields, Table};
 pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
 pub(super) use loops::{choose_units, each_unit};
@@ -36,4 +37,3 @@ pub(super) use registers::{PatternByte, PatternLoop, PatternSource, Registers, s
 pub(super) use select::{NO_BYTE, Selection, TRIPLE};
 pub(super) use set::Simd;
 pub(super) use transpose::Inner;
-pub(super) use words::{BitBlock, BitTerm};

@@ -18,7 +18,7 @@ use super::{
 select!(neon, "neon", 1, 16, vdupq_n_u8(0), term, store, write_16);
 
 // With Neon, ordinary stores take the place of non-temporal ones.
-registers!(registers_16, "neon", 16, lanes_16, term, write_16, write_16, store_part_16);
+registers!(registers_16, "neon", 16, lanes_16, part, write_16, write_16, store_part_16);
 
 transpose!(transpose_16, "neon", 1, lanes_16, low_16, high_16, permute_16, write_16);
 
@@ -65,6 +65,19 @@ fn permute_16(bytes: uint8x16_t, table: uint8x16_t) -> uint8x16_t {
 unsafe fn write_16(to: *mut u8, bytes: uint8x16_t) {
     // SAFETY: the caller guarantees that 16 bytes may be written at `to`.
     unsafe { vst1q_u8(to, bytes) }
+}
+
+/// Adds the bytes of the only load of a part of a register.
+#[inline]
+#[target_feature(enable = "neon")]
+unsafe fn part(
+    bytes: uint8x16_t,
+    load: impl Fn(usize) -> *const u8,
+    places: *const u8,
+    _: usize,
+) -> uint8x16_t {
+    // SAFETY: the caller makes the same guarantees.
+    unsafe { term(bytes, load, places) }
 }
 
 #[inline]

@@ -37,6 +37,17 @@ const PATTERN_PREFETCH_DST_BYTES: usize = 1 << 12;
 /// the loads themselves.
 const MOST_PREFETCHED: usize = 32;
 
+/// The length of a piece that is loaded together with other pieces, in bytes, and the greatest
+/// number of them in a register.
+const PIECE: usize = 8;
+const MOST_PIECES: usize = 8;
+
+/// The approximate numbers of processor cycles, times two, for a load of a whole register with its
+/// shuffle, and for a piece. They were measured on an AMD EPYC of family 25. A load of 64 bytes
+/// that crosses a cache line takes as long as two.
+const HALF_CYCLES_OF_LOAD: usize = 6;
+const HALF_CYCLES_OF_PIECE: usize = 3;
+
 /// The origin of one byte that [`Registers`] write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum PatternByte {
@@ -53,8 +64,18 @@ pub(super) struct Register {
     pub(super) to: isize,
     /// The number of bytes that are stored.
     pub(super) length: usize,
-    /// The number of loads whose bytes fill the register.
+    /// The number of tables by which loaded bytes are selected for the register.
     pub(super) terms: usize,
+}
+
+/// Bytes of a source that are loaded: a whole register, or a piece of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Load {
+    source: usize,
+    /// The offset in the source, in bytes.
+    at: isize,
+    /// The number of bytes.
+    length: usize,
 }
 
 /// Registers that are filled together and stored at fixed offsets in the destination. Each of their
@@ -63,12 +84,14 @@ pub(super) struct Register {
 pub(in crate::host) struct Registers {
     simd: Simd,
     pub(super) stores: Vec<Register>,
-    /// The source and the offset of each load, register by register.
-    loads: Vec<(usize, isize)>,
+    /// The loads, register by register.
+    loads: Vec<Load>,
+    /// The number of loads of each term: 1, or a power of two for loads of pieces.
+    terms: Vec<u8>,
     /// The tables of the registers, aligned to cache lines. A register has one table with its
-    /// constants, and one table for each of its loads. For each byte of the register, the table of
-    /// a load has the index of a byte of the load, or at least [`NO_BYTE`] if another table
-    /// provides that byte.
+    /// constants, and one table for each of its terms. For each byte of the register, the table of
+    /// a term has the index of a loaded byte, or at least [`NO_BYTE`] if another table provides
+    /// that byte.
     tables: Vec<u64x8>,
     /// The range of bytes that the loads read from each source, or `None` if there are no such
     /// loads. The end is exclusive.
@@ -178,6 +201,7 @@ impl Registers {
             simd,
             stores: Vec::new(),
             loads: Vec::new(),
+            terms: Vec::new(),
             tables: Vec::new(),
             reach: SmallVec::new(),
             written: (isize::MAX, isize::MIN),
@@ -200,9 +224,9 @@ impl Registers {
         let mut order: Vec<usize> = (0..of.loads.len()).collect();
         order.sort_unstable_by_key(|&load| of.loads[load]);
         for load in order {
-            let (source, at) = of.loads[load];
+            let Load { source, at, .. } = of.loads[load];
             let before = of.lines.last().map(|&last| of.loads[last]);
-            if before.is_none_or(|(of, last)| of != source || at >= last + LINE.cast_signed()) {
+            if before.is_none_or(|of| of.source != source || at >= of.at + LINE.cast_signed()) {
                 of.lines.push(load);
             }
         }
@@ -217,7 +241,7 @@ impl Registers {
         let constants = tables.len();
         tables.resize(constants + width, 0);
         // The source and the offset of each byte that is read, and its index in the register.
-        let mut places: SmallVec<[(usize, isize, u8); 64]> = SmallVec::new();
+        let mut places: SmallVec<[Place; 64]> = SmallVec::new();
         for (index, byte) in bytes.iter().enumerate() {
             match *byte {
                 PatternByte::Read { source, at } => places.push((source, at, index as u8)),
@@ -225,55 +249,63 @@ impl Registers {
             }
         }
         places.sort_unstable();
-        let before = self.loads.len();
+        let before = self.terms.len();
         for of_source in places.chunk_by(|a, b| a.0 == b.0) {
-            let (first, last) = (of_source[0].1, of_source[of_source.len() - 1].1);
-            let mut rest = of_source;
-            while let [(source, at, _), ..] = *rest {
-                // If possible, let a load end at the last byte that is needed, because that byte
-                // may be the last one of the image.
-                let start = at.min(last + 1 - width.cast_signed()).max(first);
-                let end = start + width.cast_signed();
-                let (loaded, others) = rest.split_at(rest.partition_point(|of| of.1 < end));
-                self.load(source, start, loaded, tables);
-                rest = others;
+            let wide = cover(of_source, width);
+            let narrow =
+                if self.simd.loads_pieces() { cover(of_source, PIECE) } else { Vec::new() };
+            let cycles = narrow.len() * HALF_CYCLES_OF_PIECE
+                + narrow.len().div_ceil(MOST_PIECES) * HALF_CYCLES_OF_LOAD;
+            if narrow.is_empty() || wide.len() * HALF_CYCLES_OF_LOAD <= cycles {
+                wide.into_iter().for_each(|of| self.term(&[of], width, tables));
+            } else {
+                narrow.chunks(MOST_PIECES).for_each(|of| self.term(of, PIECE, tables));
             }
         }
-        let terms = self.loads.len() - before;
+        let terms = self.terms.len() - before;
         self.fills_lines &= bytes.len() == width && to % LINE.cast_signed() == 0;
         self.written = (self.written.0.min(to), self.written.1.max(to + bytes.len().cast_signed()));
         self.stores.push(Register { to, length: bytes.len(), terms });
     }
 
-    /// Adds a load from `start` of a source, and a table of the bytes that it provides. Each entry
-    /// of `loaded` has the source and the offset of a byte, and its index in the register.
-    fn load(
-        &mut self,
-        source: usize,
-        start: isize,
-        loaded: &[(usize, isize, u8)],
-        tables: &mut Vec<u8>,
-    ) {
-        let width = self.simd.width();
-        self.loads.push((source, start));
+    /// Adds a term, which loads `length` bytes for each part of `parts` and selects the bytes of the
+    /// parts from them. Each part has the offset at which its load starts.
+    fn term(&mut self, parts: &[(isize, &[Place])], length: usize, tables: &mut Vec<u8>) {
+        let table = tables.len();
+        // In registers of 64 bytes, this entry keeps the byte of the earlier terms.
+        tables.extend((0..self.simd.width()).map(|byte| NO_BYTE | 64 | byte as u8));
+        for (number, (start, places)) in parts.iter().enumerate() {
+            self.load(Load { source: places[0].0, at: *start, length });
+            for &(_, at, index) in *places {
+                let at = number * length + (at - start).cast_unsigned();
+                tables[table + usize::from(index)] = at as u8;
+            }
+        }
+        // A register is put together from a power of two of pieces. Further ones repeat the last.
+        let count = parts.len().next_power_of_two();
+        if let Some(&last) = self.loads.last() {
+            (parts.len()..count).for_each(|_| self.load(last));
+        }
+        self.terms.push(count as u8);
+    }
+
+    /// Adds a load.
+    fn load(&mut self, load: Load) {
+        let Load { source, at, length } = load;
         if self.reach.len() <= source {
             self.reach.resize(source + 1, None);
         }
-        let end = start + width.cast_signed();
-        let (low, most) = self.reach[source].unwrap_or((start, end));
-        self.reach[source] = Some((low.min(start), most.max(end)));
-        let table = tables.len();
-        // In registers of 64 bytes, this entry keeps the byte of the earlier loads.
-        tables.extend((0..width).map(|byte| NO_BYTE | 64 | byte as u8));
-        for &(_, at, index) in loaded {
-            tables[table + usize::from(index)] = (at - start).cast_unsigned() as u8;
-        }
+        let end = at + length.cast_signed();
+        let (low, most) = self.reach[source].unwrap_or((at, end));
+        self.reach[source] = Some((low.min(at), most.max(end)));
+        self.loads.push(load);
     }
 
     /// Returns the approximate memory that the registers and their tables occupy, in bytes.
     pub(in crate::host) fn bytes(&self) -> usize {
         size_of_val(&self.stores[..])
             + size_of_val(&self.loads[..])
+            + size_of_val(&self.terms[..])
             + size_of_val(&self.tables[..])
             + size_of_val(&self.lines[..])
     }
@@ -350,9 +382,9 @@ impl Registers {
         let starts: SmallVec<[LoadStart; 32]> = self
             .loads
             .iter()
-            .map(|&(source, load)| {
-                let PatternSource { image, at, scale } = sources[source];
-                LoadStart { start: image.as_ptr().wrapping_offset(at + load), scale }
+            .map(|load| {
+                let PatternSource { image, at, scale } = sources[load.source];
+                LoadStart { start: image.as_ptr().wrapping_offset(at + load.at), scale }
             })
             .collect();
         let start = destination.as_mut_ptr().wrapping_add(to);
@@ -492,15 +524,28 @@ impl Registers {
         unsafe {
             match self.simd.set {
                 #[cfg(target_arch = "x86_64")]
-                Set::Ssse3 => x86::registers_16::<STREAM, SCALES>(self, starts, to, steps),
+                Set::Ssse3 => x86::registers_16::<STREAM, SCALES, false>(self, starts, to, steps),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => x86::registers_16_of_avx2::<STREAM, SCALES>(self, starts, to, steps),
+                Set::Avx2 => {
+                    x86::registers_16_of_avx2::<STREAM, SCALES, false>(self, starts, to, steps)
+                }
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx512Vbmi => x86::registers_64::<STREAM, SCALES>(self, starts, to, steps),
+                Set::Avx512Vbmi if self.loads.len() > self.terms.len() => {
+                    x86::registers_64::<STREAM, SCALES, true>(self, starts, to, steps);
+                }
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx512Vbmi => {
+                    x86::registers_64::<STREAM, SCALES, false>(self, starts, to, steps);
+                }
                 #[cfg(target_arch = "aarch64")]
-                Set::Neon => neon::registers_16::<STREAM, SCALES>(self, starts, to, steps),
+                Set::Neon => neon::registers_16::<STREAM, SCALES, false>(self, starts, to, steps),
             }
         }
+    }
+
+    /// Returns the number of loads of each term.
+    pub(super) fn terms(&self) -> &[u8] {
+        &self.terms
     }
 
     /// Returns the address of the first table.
@@ -522,21 +567,46 @@ impl Registers {
     ) {
         let width = self.simd.width();
         let tables: &[u8] = bytemuck::cast_slice(&self.tables);
-        let (mut tables, mut loads) = (tables.chunks_exact(width), self.loads.iter());
+        let (mut tables, mut loads) = (tables.chunks_exact(width), &self.loads[..]);
+        let mut counts = self.terms.iter();
         for &Register { to: at, length, terms } in &self.stores {
             let start = (to.cast_signed() + at).cast_unsigned();
             let bytes = &mut destination[start..start + length];
             bytes.copy_from_slice(&tables.next().expect("constants")[..length]);
-            for (table, &(source, load)) in tables.by_ref().zip(loads.by_ref()).take(terms) {
-                let PatternSource { image, at, scale } = sources[source];
-                let start = at + load + moved * scale;
+            for (table, &count) in tables.by_ref().zip(counts.by_ref()).take(terms) {
+                let (of_term, others) = loads.split_at(usize::from(count));
+                loads = others;
                 let places = bytes.iter_mut().zip(table).filter(|(_, place)| **place < NO_BYTE);
                 for (byte, &place) in places {
+                    let piece = usize::from(place) / of_term[0].length;
+                    let Load { source, at: load, length } = of_term[piece];
+                    let PatternSource { image, at, scale } = sources[source];
+                    let start = at + load + moved * scale - (piece * length).cast_signed();
                     *byte = image[(start + isize::from(place)).cast_unsigned()];
                 }
             }
         }
     }
+}
+
+/// A byte that is read: its source, its offset in the source, and its index in the register.
+type Place = (usize, isize, u8);
+
+/// Returns loads of `length` bytes that contain all `places` of one source, which are sorted. Each
+/// load has the offset at which it starts, and the places that it contains.
+fn cover(places: &[Place], length: usize) -> Vec<(isize, &[Place])> {
+    let (Some(first), Some(last)) = (places.first(), places.last()) else { return Vec::new() };
+    let (mut loads, mut rest) = (Vec::new(), places);
+    while let [(_, at, _), ..] = *rest {
+        // If possible, let a load end at the last byte that is needed, because that byte may be the
+        // last one of the image.
+        let start = at.min(last.1 + 1 - length.cast_signed()).max(first.1);
+        let end = start + length.cast_signed();
+        let (loaded, others) = rest.split_at(rest.partition_point(|of| of.1 < end));
+        loads.push((start, loaded));
+        rest = others;
+    }
+    loads
 }
 
 /// Copies the first and the last `N` of `length` bytes.
@@ -574,7 +644,7 @@ pub(super) unsafe fn copy_part(to: *mut u8, bytes: &[u8; 16], length: usize) {
 }
 
 /// Defines a function that writes [`Registers`] with an instruction set. `load` loads a register,
-/// `term` adds the bytes of a load, and `store` and `store_part` store a register or its first
+/// `term` adds the bytes of one load or of several pieces, and `store` and `store_part` store a register or its first
 /// bytes.
 ///
 /// The defined function is safe to call if the requirements of [`Registers::write_by_set`] are met
@@ -582,7 +652,7 @@ pub(super) unsafe fn copy_part(to: *mut u8, bytes: &[u8; 16], length: usize) {
 macro_rules! registers {
     ($name:ident, $features:literal, $width:literal, $load:ident, $term:ident, $store:ident, $stream:ident, $store_part:ident) => {
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn $name<const STREAM: bool, const SCALES: bool>(
+        pub(super) unsafe fn $name<const STREAM: bool, const SCALES: bool, const PIECES: bool>(
             of: &super::registers::Registers,
             starts: &[super::registers::LoadStart],
             mut to: *mut u8,
@@ -591,18 +661,23 @@ macro_rules! registers {
             let mut moved = steps.moved;
             for _ in 0..steps.times {
                 let (mut table, mut start) = (of.tables(), starts.as_ptr());
+                let mut term = of.terms().as_ptr();
                 for register in &of.stores {
-                    // SAFETY: a register has a table for its constants and one for each load, every
+                    // SAFETY: a register has a table for its constants and one for each term, every
                     // load has a start, and the caller guarantees that loads and stores lie inside
                     // their images.
                     unsafe {
                         let mut bytes = $load(|_| table);
                         table = table.add($width);
                         for _ in 0..register.terms {
-                            let by = if SCALES { moved * (*start).scale } else { moved };
-                            let from = (*start).start.wrapping_offset(by);
-                            bytes = $term(bytes, |_| from, table);
-                            start = start.add(1);
+                            let from = |load: usize| {
+                                let super::registers::LoadStart { start, scale } = *start.add(load);
+                                start.wrapping_offset(if SCALES { moved * scale } else { moved })
+                            };
+                            let pieces = if PIECES { usize::from(*term) } else { 1 };
+                            bytes = $term(bytes, from, table, pieces);
+                            start = start.add(pieces);
+                            term = term.add(1);
                             table = table.add($width);
                         }
                         let place = to.wrapping_offset(register.to);
@@ -662,10 +737,10 @@ mod tests {
 
     /// Checks that there is a longer copy of a source if a load leaves it, with the same bytes.
     fn check_room(of: &Registers, number: usize, source: &PatternSource) {
-        let loads = of.loads.iter().filter(|load| load.0 == number).map(|load| load.1);
+        let loads = of.loads.iter().filter(|load| load.source == number);
         let byte = |at: isize| usize::try_from(at).ok().and_then(|at| source.image.get(at));
-        let bytes = 0..of.simd.width().cast_signed();
-        let mut places = loads.flat_map(|load| bytes.clone().map(move |byte| load + byte));
+        let bytes = |load: &Load| load.at..load.at + load.length.cast_signed();
+        let mut places = loads.flat_map(bytes);
         let Some((room, first)) = of.room(number, source) else {
             assert!(places.all(|at| byte(source.at + at).is_some()));
             return;
@@ -732,13 +807,13 @@ mod tests {
                 for step in 0..times {
                     let (moved, to) = (step.cast_signed() * src, gap + step * pitch);
                     let fits = of.loads_fit(&sources, (moved.min(0), moved.max(0)));
-                    let inside = |load: isize| {
+                    let inside = |load: &Load| {
                         let (low, high) =
-                            (start + load + moved.min(0), start + load + moved.max(0));
-                        let end = high + simd.width().cast_signed();
+                            (start + load.at + moved.min(0), start + load.at + moved.max(0));
+                        let end = high + load.length.cast_signed();
                         low >= 0 && end <= images[0].len().cast_signed()
                     };
-                    assert_eq!(fits, of.loads.iter().all(|&(_, load)| inside(load)));
+                    assert_eq!(fits, of.loads.iter().all(inside));
                     for (number, source) in sources.iter().enumerate() {
                         check_room(&of, number, source);
                     }

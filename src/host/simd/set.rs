@@ -36,7 +36,6 @@ impl Simd {
             (
                 Set::Avx512Vbmi,
                 is_x86_feature_detected!("avx512vbmi")
-                    && is_x86_feature_detected!("avx512bitalg")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vl"),
             ),
@@ -107,6 +106,16 @@ impl Simd {
             Set::Avx512Vbmi => 64,
             #[cfg(target_arch = "aarch64")]
             Set::Neon => 16,
+        }
+    }
+
+    /// Returns true if registers can be put together from loads of eight bytes.
+    pub(in crate::host) fn loads_pieces(self) -> bool {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512Vbmi => true,
+            #[allow(unreachable_patterns)] // WebAssembly has no sets
+            _ => false,
         }
     }
 

@@ -2,18 +2,18 @@
 #![allow(unsafe_code)] // The intrinsics take pointers.
 
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_shuffle_epi8,
-    _mm_storeu_si128, _mm_stream_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32,
-    _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
-    _mm_unpacklo_epi64, _mm256_castsi128_si256, _mm256_inserti128_si256, _mm256_loadu_si256,
-    _mm256_or_si256, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_storeu_si256,
-    _mm256_stream_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpackhi_epi32,
-    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32,
-    _mm256_unpacklo_epi64, _mm512_castsi128_si512, _mm512_inserti32x4, _mm512_loadu_si512,
-    _mm512_mask_storeu_epi8, _mm512_permutex2var_epi8, _mm512_setzero_si512, _mm512_shuffle_epi8,
-    _mm512_storeu_si512, _mm512_stream_si512, _mm512_unpackhi_epi8, _mm512_unpackhi_epi16,
-    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi16,
-    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    __m128i, __m256i, __m512i, _mm_loadl_epi64, _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128,
+    _mm_shuffle_epi8, _mm_storeu_si128, _mm_stream_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi16,
+    _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16,
+    _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm256_castsi128_si256, _mm256_inserti128_si256,
+    _mm256_loadu_si256, _mm256_or_si256, _mm256_setzero_si256, _mm256_shuffle_epi8,
+    _mm256_storeu_si256, _mm256_stream_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16,
+    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16,
+    _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm512_castsi128_si512, _mm512_inserti32x4,
+    _mm512_loadu_si512, _mm512_mask_set1_epi64, _mm512_mask_storeu_epi8, _mm512_permutex2var_epi8,
+    _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_storeu_si512, _mm512_stream_si512,
+    _mm512_unpackhi_epi8, _mm512_unpackhi_epi16, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
+    _mm512_unpacklo_epi8, _mm512_unpacklo_epi16, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
 use super::{
@@ -60,14 +60,14 @@ transpose!(
     write_64
 );
 
-registers!(registers_16, "ssse3", 16, lanes_16, term_16, write_16, stream_16, store_part_16);
-registers!(registers_16_of_avx2, "avx2", 16, lanes_16, term_16, write_16, stream_16, store_part_16);
+registers!(registers_16, "ssse3", 16, lanes_16, part_16, write_16, stream_16, store_part_16);
+registers!(registers_16_of_avx2, "avx2", 16, lanes_16, part_16, write_16, stream_16, store_part_16);
 registers!(
     registers_64,
     "avx512f,avx512bw,avx512vbmi",
     64,
     whole_64,
-    term_64,
+    part_64,
     write_64,
     stream_64,
     store_part_64
@@ -249,6 +249,19 @@ unsafe fn term_16(bytes: __m128i, load: impl Fn(usize) -> *const u8, places: *co
     }
 }
 
+/// Adds the bytes of the only load of a part of a register.
+#[inline]
+#[target_feature(enable = "ssse3")]
+unsafe fn part_16(
+    bytes: __m128i,
+    load: impl Fn(usize) -> *const u8,
+    places: *const u8,
+    _: usize,
+) -> __m128i {
+    // SAFETY: the caller makes the same guarantees.
+    unsafe { term_16(bytes, load, places) }
+}
+
 #[inline]
 #[target_feature(enable = "ssse3")]
 fn store_16(to: &mut [u8; 16], bytes: __m128i) {
@@ -306,6 +319,49 @@ unsafe fn term_64(bytes: __m512i, load: impl Fn(usize) -> *const u8, places: *co
         let places = _mm512_loadu_si512(places.cast());
         // Indexes from 64 select from `bytes`.
         _mm512_permutex2var_epi8(loaded, places, bytes)
+    }
+}
+
+/// Adds bytes of one load of 64 bytes, or of 2, 4 or 8 `pieces` of eight bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+unsafe fn part_64(
+    bytes: __m512i,
+    load: impl Fn(usize) -> *const u8,
+    places: *const u8,
+    pieces: usize,
+) -> __m512i {
+    // SAFETY: the caller guarantees that the pieces may be read, and 64 bytes at `places`.
+    unsafe {
+        if pieces == 1 {
+            return term_64(bytes, load, places);
+        }
+        let loaded = pieces_64(load, pieces);
+        let places = _mm512_loadu_si512(places.cast());
+        _mm512_permutex2var_epi8(loaded, places, bytes)
+    }
+}
+
+/// Loads 2, 4 or 8 `pieces` of eight bytes into one register.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn pieces_64(load: impl Fn(usize) -> *const u8, pieces: usize) -> __m512i {
+    // SAFETY: the caller guarantees that all pieces may be read.
+    unsafe {
+        let word = |piece: usize| load(piece).cast::<i64>().read_unaligned();
+        let mut register = _mm512_castsi128_si512(_mm_loadl_epi64(load(0).cast()));
+        register = _mm512_mask_set1_epi64(register, 1 << 1, word(1));
+        if pieces > 2 {
+            register = _mm512_mask_set1_epi64(register, 1 << 2, word(2));
+            register = _mm512_mask_set1_epi64(register, 1 << 3, word(3));
+        }
+        if pieces > 4 {
+            register = _mm512_mask_set1_epi64(register, 1 << 4, word(4));
+            register = _mm512_mask_set1_epi64(register, 1 << 5, word(5));
+            register = _mm512_mask_set1_epi64(register, 1 << 6, word(6));
+            register = _mm512_mask_set1_epi64(register, 1 << 7, word(7));
+        }
+        register
     }
 }
 

@@ -1,0 +1,358 @@
+//! Puts registers of 64 bytes together from bits that lie anywhere in a source, with the byte
+//! shuffles and bit-field shifts of AVX-512.
+//!
+//! The units of the destination that begin at the same bit of a byte form a *lane*: one lane for
+//! bytes, two for units of 4 bits, and eight for single bits. For each lane, a shuffle moves the
+//! byte that contains a unit to the byte of the destination, and a shift moves the unit to its bits.
+
+#![allow(unsafe_code)] // Register loads and stores take pointers.
+
+use super::set::Simd;
+
+/// The size of a register, in bytes.
+const WIDTH: usize = 64;
+
+/// The bytes of a register, for example the index of the byte that a shuffle selects for each.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(in crate::host) struct Table(pub(in crate::host) [u8; WIDTH]);
+
+/// Pieces of the source that are loaded into one register.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
+#[derive(Clone, Debug)]
+pub(in crate::host) struct BitTerm {
+    /// The distances of the pieces from the first byte of the block in the source, in bytes. Only
+    /// the first `pieces` are used.
+    pub(in crate::host) from: [i32; 8],
+    /// The number of pieces: 1, 2, 4 or 8.
+    pub(in crate::host) pieces: u8,
+    /// The length of a piece, in bytes: 64, 32, 16 or 8. All pieces together fit into a register.
+    pub(in crate::host) length: u8,
+    /// For each lane, the byte of the register that a shuffle moves to each byte of the
+    /// destination, and a bit for each byte that this term provides.
+    pub(in crate::host) lanes: Vec<(Table, u64)>,
+}
+
+/// Some bytes of a block of the destination that are stored at a time.
+#[derive(Clone, Debug)]
+pub(in crate::host) struct BitRegister {
+    /// The offset in the block, in bytes.
+    pub(in crate::host) to: usize,
+    /// The number of bytes that are stored: 64, 32, 16 or 8.
+    pub(in crate::host) length: usize,
+    /// The loads.
+    pub(in crate::host) terms: Vec<BitTerm>,
+    /// For each lane, the bits that are shifted to the start of each byte, counted from the first
+    /// bit of the eight bytes around it. Empty if units are whole bytes.
+    pub(in crate::host) shifts: Vec<Table>,
+}
+
+/// The bits of units in the bytes of the destination.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::host) struct Fields {
+    /// The size of a unit of the source, in bits: 1, 2, 4 or 8.
+    pub(in crate::host) src: u32,
+    /// The size of a unit of the destination, in bits: 1, 2, 4 or 8.
+    pub(in crate::host) dst: u32,
+    /// True if widening fills the new bits with copies of the sign bit.
+    pub(in crate::host) sign_extend: bool,
+}
+
+impl Fields {
+    /// Returns the number of lanes.
+    pub(in crate::host) fn lanes(self) -> usize {
+        8 / self.dst as usize
+    }
+
+    /// Returns true if units are whole bytes, which need no shifts.
+    pub(in crate::host) fn are_bytes(self) -> bool {
+        self.src == 8 && self.dst == 8
+    }
+}
+
+/// The loads of a register without their tables, and the place of the register in the block.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
+#[derive(Clone, Debug)]
+struct Stored {
+    to: u16,
+    length: u8,
+    terms: u16,
+}
+
+/// A term without its tables.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
+#[derive(Clone, Debug)]
+struct Loaded {
+    from: [i32; 8],
+    pieces: u8,
+    length: u8,
+}
+
+/// A block of the destination that is put together from registers. It may begin and end inside
+/// bytes of which some bits belong to other blocks.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
+#[derive(Clone, Debug)]
+pub(in crate::host) struct BitBlock {
+    fields: Fields,
+    registers: Vec<Stored>,
+    terms: Vec<Loaded>,
+    /// For each register, the tables of its terms, and then its shifts.
+    tables: Vec<Table>,
+    /// The bytes that each lane of each term provides.
+    masks: Vec<u64>,
+    /// The number of bytes of the destination that contain bits of the block.
+    bytes: usize,
+    /// The bits of the first and of the last byte that do not belong to the block.
+    kept: [u8; 2],
+    /// The range of bytes that are loaded from the source, as distances from the first byte.
+    loads: (isize, isize),
+}
+
+impl BitBlock {
+    /// Returns the block of `bytes` bytes that consists of `registers`. `kept` are the bits of its
+    /// first and last byte that do not belong to it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a register does not lie inside the block, if it has another length than 8, 16, 32
+    /// or 64 bytes, if the pieces of a term do not fit into a register or have other numbers than 1,
+    /// 2, 4 or 8, or if a lane lacks a table.
+    pub(in crate::host) fn new(
+        fields: Fields,
+        registers: &[BitRegister],
+        bytes: usize,
+        kept: [u8; 2],
+    ) -> Self {
+        let lanes = fields.lanes();
+        let mut block = Self {
+            fields,
+            registers: Vec::new(),
+            terms: Vec::new(),
+            tables: Vec::new(),
+            masks: Vec::new(),
+            bytes,
+            kept,
+            loads: (isize::MAX, isize::MIN),
+        };
+        for BitRegister { to, length, terms, shifts } in registers {
+            assert!(matches!(*length, 8 | 16 | 32 | WIDTH), "{length} bytes");
+            assert!(to + length <= bytes && to + length <= usize::from(u16::MAX), "outside");
+            assert_eq!(shifts.len(), if fields.are_bytes() { 0 } else { lanes });
+            assert!(terms.len() <= usize::from(u16::MAX), "{} terms", terms.len());
+            block.registers.push(Stored {
+                to: *to as u16,
+                length: *length as u8,
+                terms: terms.len() as u16,
+            });
+            for BitTerm { from, pieces, length, lanes: of_lanes } in terms {
+                let size = (usize::from(*pieces), usize::from(*length));
+                assert!(
+                    matches!(size, (1, WIDTH) | (2, 32) | (4, 16) | (2 | 4 | 8, 8)),
+                    "{size:?}"
+                );
+                assert_eq!(of_lanes.len(), lanes);
+                for &from in &from[..size.0] {
+                    let from = from as isize;
+                    let (low, end) = block.loads;
+                    block.loads = (low.min(from), end.max(from + size.1.cast_signed()));
+                }
+                block.terms.push(Loaded { from: *from, pieces: *pieces, length: *length });
+                block.tables.extend(of_lanes.iter().map(|(table, _)| table));
+                block.masks.extend(of_lanes.iter().map(|(_, mask)| mask));
+            }
+            block.tables.extend(shifts);
+        }
+        block
+    }
+
+    /// Returns the number of registers, and of pieces that are loaded.
+    pub(in crate::host) fn operations(&self) -> (usize, usize) {
+        let pieces = self.terms.iter().map(|term| usize::from(term.pieces)).sum();
+        (self.registers.len(), pieces)
+    }
+
+    /// Returns the memory that the tables take, in bytes.
+    pub(in crate::host) fn table_bytes(&self) -> usize {
+        size_of_val(&self.tables[..]) + size_of_val(&self.terms[..]) + size_of_val(&self.masks[..])
+    }
+
+    /// Returns true if all loads for a block whose first byte in the source is `first` are inside a
+    /// source of `length` bytes.
+    pub(in crate::host) fn reads_inside(&self, first: isize, length: usize) -> bool {
+        first + self.loads.0 >= 0 && first + self.loads.1 <= length.cast_signed()
+    }
+}
+
+impl Simd {
+    /// Returns true if this instruction set can put blocks of bits together.
+    pub(in crate::host) fn selects_bits(self) -> bool {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            super::set::Set::Avx512Vbmi => true,
+            #[allow(unreachable_patterns)] // WebAssembly has no sets
+            _ => false,
+        }
+    }
+
+    /// Writes a block `times` times. Its first byte in the source is `from.0`, and its first byte
+    /// in the destination `to.0`. The second numbers are the distances to the next repetition.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a load or a store leaves its slice, or if [`Self::selects_bits`] is false.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+    pub(in crate::host) fn select_bits(
+        self,
+        block: &BitBlock,
+        times: usize,
+        (source, from): (&[u8], (isize, isize)),
+        (destination, to): (&mut [u8], (isize, isize)),
+    ) {
+        assert!(self.selects_bits() && times > 0);
+        let last = (times - 1).cast_signed();
+        for time in [0, last] {
+            let (from, to) = (from.0 + time * from.1, to.0 + time * to.1);
+            assert!(block.reads_inside(from, source.len()), "loads outside the source");
+            let end = to + block.bytes.cast_signed();
+            assert!(to >= 0 && end <= destination.len().cast_signed(), "stores outside a slice");
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            let from = (source.as_ptr().wrapping_offset(from.0), from.1);
+            let to = (destination.as_mut_ptr().wrapping_offset(to.0), to.1);
+            // SAFETY: the instruction set was detected. The range `loads` has all loads of the
+            // block, and its registers lie in its first `bytes` bytes. The assertions have compared
+            // both with the slices for the first and the last repetition, and the others lie
+            // between them. `BitBlock::new` has made the tables of as many lanes as units have.
+            unsafe {
+                match block.fields.lanes() {
+                    1 if block.fields.are_bytes() => {
+                        x86::blocks::<1, false>(block, times, from, to)
+                    }
+                    1 => x86::blocks::<1, true>(block, times, from, to),
+                    2 => x86::blocks::<2, true>(block, times, from, to),
+                    4 => x86::blocks::<4, true>(block, times, from, to),
+                    _ => x86::blocks::<8, true>(block, times, from, to),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{
+        __m512i, _mm_loadu_si128, _mm_storel_epi64, _mm_storeu_si128, _mm256_loadu_si256,
+        _mm256_storeu_si256, _mm512_and_si512, _mm512_castsi128_si512, _mm512_castsi256_si512,
+        _mm512_castsi512_si128, _mm512_castsi512_si256, _mm512_load_si512, _mm512_loadu_si512,
+        _mm512_mask_broadcast_i32x4, _mm512_mask_broadcast_i64x4, _mm512_mask_permutexvar_epi8,
+        _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_set1_epi8, _mm512_setzero_si512,
+        _mm512_storeu_si512, _mm512_sub_epi8, _mm512_xor_si512,
+    };
+
+    use super::{super::x86::pieces_64, BitBlock, Loaded};
+
+    /// Writes a block `times` times. The pointers are its first bytes in the source and in the
+    /// destination, with the distances to the next repetition.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    pub(super) unsafe fn blocks<const LANES: usize, const SHIFTS: bool>(
+        block: &BitBlock,
+        times: usize,
+        (mut from, from_step): (*const u8, isize),
+        (mut to, to_step): (*mut u8, isize),
+    ) {
+        let [keeps_first, keeps_last] = block.kept;
+        let fields = block.fields;
+        // The bits of a unit in each lane, its sign bit in the source, and all of its bits in the
+        // destination.
+        let in_lane = |bits: u32| -> [__m512i; LANES] {
+            std::array::from_fn(|lane| {
+                _mm512_set1_epi8((bits << (lane as u32 * fields.dst)) as u8 as i8)
+            })
+        };
+        let values = in_lane(0xff >> (8 - fields.src.min(fields.dst)));
+        let sign = fields.sign_extend && fields.dst > fields.src;
+        let (signs, units) = (in_lane(1 << (fields.src - 1)), in_lane(0xff >> (8 - fields.dst)));
+        for time in 0..times {
+            // SAFETY: the caller guarantees that all loads and stores are inside the images, and
+            // the block has tables for all lanes of all terms and registers.
+            unsafe {
+                if time > 0 {
+                    (from, to) = (from.offset(from_step), to.offset(to_step));
+                }
+                let last = to.add(block.bytes - 1);
+                let (first_kept, last_kept) = (*to & keeps_first, *last & keeps_last);
+                let mut terms = block.terms.as_ptr();
+                let mut tables = block.tables.as_ptr();
+                let mut masks = block.masks.as_ptr();
+                for register in &block.registers {
+                    let mut lanes = [_mm512_setzero_si512(); LANES];
+                    for _ in 0..register.terms {
+                        let loaded = load(&*terms, from);
+                        for (lane, bytes) in lanes.iter_mut().enumerate() {
+                            let places = _mm512_load_si512(tables.add(lane).cast());
+                            let mask = *masks.add(lane);
+                            *bytes = _mm512_mask_permutexvar_epi8(*bytes, mask, places, loaded);
+                        }
+                        terms = terms.add(1);
+                        tables = tables.add(LANES);
+                        masks = masks.add(LANES);
+                    }
+                    let mut out = lanes[0];
+                    if SHIFTS {
+                        out = _mm512_setzero_si512();
+                        for lane in 0..LANES {
+                            let shifts = _mm512_load_si512(tables.add(lane).cast());
+                            let moved = _mm512_multishift_epi64_epi8(shifts, lanes[lane]);
+                            let mut moved = _mm512_and_si512(moved, values[lane]);
+                            if sign {
+                                moved = _mm512_xor_si512(moved, signs[lane]);
+                                moved = _mm512_sub_epi8(moved, signs[lane]);
+                                moved = _mm512_and_si512(moved, units[lane]);
+                            }
+                            out = _mm512_or_si512(out, moved);
+                        }
+                        tables = tables.add(LANES);
+                    }
+                    let to = to.add(usize::from(register.to));
+                    match register.length {
+                        64 => _mm512_storeu_si512(to.cast(), out),
+                        32 => _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(out)),
+                        16 => _mm_storeu_si128(to.cast(), _mm512_castsi512_si128(out)),
+                        _ => _mm_storel_epi64(to.cast(), _mm512_castsi512_si128(out)),
+                    }
+                }
+                if keeps_first | keeps_last != 0 {
+                    *to |= first_kept;
+                    *last |= last_kept;
+                }
+            }
+        }
+    }
+
+    /// Loads the pieces of a term into one register.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn load(term: &Loaded, from: *const u8) -> __m512i {
+        // SAFETY: the caller guarantees that all pieces can be loaded.
+        unsafe {
+            let at = |piece: usize| from.offset(term.from[piece] as isize);
+            if term.length == 64 {
+                return _mm512_loadu_si512(at(0).cast());
+            }
+            if term.length == 32 {
+                let half = |piece: usize| _mm256_loadu_si256(at(piece).cast());
+                let low = _mm512_castsi256_si512(half(0));
+                return _mm512_mask_broadcast_i64x4(low, 0xf0, half(1));
+            }
+            if term.length == 16 {
+                let quarter = |piece: usize| _mm_loadu_si128(at(piece).cast());
+                let register = _mm512_castsi128_si512(quarter(0));
+                let register = _mm512_mask_broadcast_i32x4(register, 0xf0, quarter(1));
+                let register = _mm512_mask_broadcast_i32x4(register, 0xf00, quarter(2));
+                return _mm512_mask_broadcast_i32x4(register, 0xf000, quarter(3));
+            }
+            pieces_64(at, usize::from(term.pieces))
+        }
+    }
+}
