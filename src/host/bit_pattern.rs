@@ -23,7 +23,7 @@ use super::{
     pattern::blocks_of_axis,
     pieces::{Destination as _, DestinationSlices},
     plane::{PlanAxis, merged, spread},
-    simd::{BitBlock, BitRegister, BitTerm, Fields, PatternLoop, Simd, Table},
+    simd::{BitBlock, BitRegister, BitTerm, ByteTable, Fields, PatternLoop, Simd},
     staged::each_tile,
 };
 
@@ -176,7 +176,7 @@ impl BitPattern {
     fn register(&self, first: (usize, usize), (at, length): (usize, usize)) -> Option<BitRegister> {
         let lanes = self.fields().lanes();
         let bits: Vec<Option<isize>> = self.bits_of(first, (at, length)).collect();
-        let loads = Loads::of(&bits);
+        let loads = Loads::of(&bits, self.fields());
         let length_of_piece = loads.length.cast_signed();
         let mut terms = Vec::new();
         for offsets in loads.terms() {
@@ -188,7 +188,7 @@ impl BitPattern {
             for (piece, from) in from.iter_mut().enumerate() {
                 *from = i32::try_from(offsets[piece.min(offsets.len() - 1)]).ok()?;
             }
-            let mut of_lanes = vec![(Table([0; WIDTH]), 0); lanes];
+            let mut of_lanes = vec![(ByteTable([0; WIDTH]), 0); lanes];
             for (number, bit) in bits.iter().enumerate() {
                 let Some(bit) = bit else { continue };
                 let byte = bit.div_euclid(8);
@@ -210,7 +210,7 @@ impl BitPattern {
         }
         let mut shifts = Vec::new();
         if !self.fields().are_bytes() {
-            shifts = vec![Table([0; WIDTH]); lanes];
+            shifts = vec![ByteTable([0; WIDTH]); lanes];
             for (number, bit) in bits.iter().enumerate() {
                 let (byte, lane) = (number / lanes, number % lanes);
                 // The shift counts from the eight bytes around `byte`, and rotates.
@@ -234,7 +234,7 @@ impl BitPattern {
         let first = self.bits.first_bits(first);
         let at = bytes / 2 / WIDTH * WIDTH;
         let bits: Vec<Option<isize>> = self.bits_of(first, (at, WIDTH)).collect();
-        let of_register = Loads::of(&bits).cycles(self.fields());
+        let of_register = Loads::of(&bits, self.fields()).cycles(self.fields());
         let start = if self.loops.last().is_none_or(|of| self.is_whole(of)) {
             REPEATED_CYCLES
         } else {
@@ -388,14 +388,12 @@ struct Loads {
 
 impl Loads {
     /// Chooses the loads for units that begin at the given bits of the source.
-    fn of(bits: &[Option<isize>]) -> Self {
+    fn of(bits: &[Option<isize>], fields: Fields) -> Self {
         let mut bytes: Vec<isize> = bits.iter().flatten().map(|bit| bit.div_euclid(8)).collect();
         bytes.sort_unstable();
         bytes.dedup();
         let ways = [64, 32, 16, 8].map(|length| Self::of_length(&bytes, length));
-        // Every term has tables for all lanes, so that their number counts more than that of pieces.
-        let cost = |of: &Self| of.offsets.len() + 3 * of.terms().len();
-        ways.into_iter().min_by_key(cost).expect("four ways")
+        ways.into_iter().min_by_key(|of| of.cycles(fields)).expect("four ways")
     }
 
     /// Returns loads in pieces of `length` bytes that contain all `bytes`, which are sorted.

@@ -153,13 +153,15 @@ impl Pattern {
         around.sort_by_key(|of| std::cmp::Reverse(of.src.abs().min(of.dst.abs())));
         let length = block.iter().map(|(_, run)| run.len()).sum::<usize>();
         let width = simd.width();
-        let most = (length / unit).max(FEW_LOADS * length.div_ceil(width));
-        let most = most.min(MOST_TABLE_BYTES / width);
+        let units = (length / unit).max(FEW_LOADS * length.div_ceil(width));
         let registers = block.iter().map(|(_, run)| run.len().div_ceil(width)).sum::<usize>();
-        let most = if enough == 1 { most } else { most.min(MANY_LOADS * registers) };
+        // Two short pieces take as long as a load of a whole register.
+        let most = if enough == 1 { 2 * units } else { (2 * units).min(MANY_LOADS * registers) };
         let runs = block.iter().map(|(to, run)| (*to, &run[..]));
         let registers = Registers::new(simd, runs, most)?;
-        Some(Self { registers, loops: around })
+        let (loads, tables) = registers.whole_loads();
+        let pays = loads <= units && tables * width <= MOST_TABLE_BYTES;
+        pays.then_some(Self { registers, loops: around })
     }
 
     /// Returns true if a register needs more than [`MANY_LOADS`] loads on average.

@@ -251,9 +251,11 @@ impl StagedCopy {
     /// Returns the approximate number of processor cycles for each unit, times 64, if units are
     /// smaller than a byte.
     pub(super) fn cycles_of_packed(&self) -> usize {
-        let one_by_one =
-            matches!(&self.mover, TileMover::Plan(plan) if matches!(plan.mover, Mover::Units));
-        if one_by_one { 4 * CYCLES_OF_BYTES } else { CYCLES_OF_BYTES }
+        let is_fast = match &self.mover {
+            TileMover::Plan(plan) => matches!(plan.mover, Mover::Transpose(_)),
+            TileMover::Pattern(pattern) => !pattern.gathers(),
+        };
+        if is_fast { CYCLES_OF_BYTES } else { 3 * CYCLES_OF_BYTES }
     }
 
     /// Returns the approximate memory that the copy occupies, in bytes.

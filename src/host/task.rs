@@ -464,11 +464,39 @@ impl Filling<'_, '_, '_> {
                     self.fill_found();
                 }
             }
-            Resolved::Repeated(_) => {
+            Resolved::Repeated(of) => {
+                if self.is_along_outer_axes(of) {
+                    for FoundBox { walk_box, value, case } in &of.boxes {
+                        let mut all = walk_box.clone();
+                        let repeats = all.ranges.iter_mut().zip(&of.periods.repeats);
+                        repeats.for_each(|(range, &times)| range.1 += times as i64 - 1);
+                        self.find(&Resolved::Box(&all, *value, *case));
+                    }
+                    return;
+                }
                 self.fill_found();
                 self.fill(found);
             }
         }
+    }
+
+    /// Returns true if the boxes of a period are collected like other boxes: if the periods are the
+    /// steps of axes outside the blocks of patterns, and each source moves by the same distance at
+    /// every step. A block can then have the boxes of several periods, for example those of the
+    /// whole tiles and of the partial tiles of a small matrix.
+    fn is_along_outer_axes(&self, Repeated { periods, boxes, .. }: &Repeated) -> bool {
+        let few = self.found.len() + boxes.len() < FOUND_BOXES;
+        let alike = |axis: usize| {
+            let (low, end) = periods.first.ranges[axis];
+            let moves = |case: usize| {
+                let advance = periods.advances.get(case).map_or(0, |advances| advances[axis]);
+                self.runner.task.offset(advance) == self.strides[case][axis].0
+            };
+            axis < self.block_axis && end - low == 1 && boxes.iter().all(|of| moves(of.case))
+        };
+        let repeats = periods.repeats.iter().enumerate();
+        let in_blocks = self.runner.task.simd.is_some() && few;
+        in_blocks && repeats.filter(|(_, times)| **times > 1).all(|(axis, _)| alike(axis))
     }
 
     /// Fills the collected boxes. Boxes that form a block of the destination are filled by one

@@ -2,7 +2,7 @@
 //! shuffles and bit-field shifts of AVX-512.
 //!
 //! The units of the destination that begin at the same bit of a byte form a *lane*: one lane for
-//! bytes, two for units of 4 bits, and eight for single bits. For each lane, a shuffle moves the
+//! bytes, two for units of 4 bits, and eight for single bits. In each lane, a shuffle moves the
 //! byte that contains a unit to the byte of the destination, and a shift moves the unit to its bits.
 
 #![allow(unsafe_code)] // Register loads and stores take pointers.
@@ -15,7 +15,7 @@ const WIDTH: usize = 64;
 /// The bytes of a register, for example the index of the byte that a shuffle selects for each.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(in crate::host) struct Table(pub(in crate::host) [u8; WIDTH]);
+pub(in crate::host) struct ByteTable(pub(in crate::host) [u8; WIDTH]);
 
 /// Pieces of the source that are loaded into one register.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
@@ -28,9 +28,9 @@ pub(in crate::host) struct BitTerm {
     pub(in crate::host) pieces: u8,
     /// The length of a piece, in bytes: 64, 32, 16 or 8. All pieces together fit into a register.
     pub(in crate::host) length: u8,
-    /// For each lane, the byte of the register that a shuffle moves to each byte of the
-    /// destination, and a bit for each byte that this term provides.
-    pub(in crate::host) lanes: Vec<(Table, u64)>,
+    /// An entry for each lane: the byte of the register that a shuffle moves to each byte of the
+    /// destination, and a mask of the bytes that this term provides.
+    pub(in crate::host) lanes: Vec<(ByteTable, u64)>,
 }
 
 /// Some bytes of a block of the destination that are stored at a time.
@@ -42,9 +42,9 @@ pub(in crate::host) struct BitRegister {
     pub(in crate::host) length: usize,
     /// The loads.
     pub(in crate::host) terms: Vec<BitTerm>,
-    /// For each lane, the bits that are shifted to the start of each byte, counted from the first
-    /// bit of the eight bytes around it. Empty if units are whole bytes.
-    pub(in crate::host) shifts: Vec<Table>,
+    /// A table for each lane: the bits that are shifted to the start of each byte, counted from the
+    /// first bit of the eight bytes around it. Empty if units are whole bytes.
+    pub(in crate::host) shifts: Vec<ByteTable>,
 }
 
 /// The bits of units in the bytes of the destination.
@@ -73,7 +73,7 @@ impl Fields {
 /// The loads of a register without their tables, and the place of the register in the block.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
 #[derive(Clone, Debug)]
-struct Stored {
+struct StoredRegister {
     to: u16,
     length: u8,
     terms: u16,
@@ -82,7 +82,7 @@ struct Stored {
 /// A term without its tables.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
 #[derive(Clone, Debug)]
-struct Loaded {
+struct LoadedTerm {
     from: [i32; 8],
     pieces: u8,
     length: u8,
@@ -94,10 +94,10 @@ struct Loaded {
 #[derive(Clone, Debug)]
 pub(in crate::host) struct BitBlock {
     fields: Fields,
-    registers: Vec<Stored>,
-    terms: Vec<Loaded>,
-    /// For each register, the tables of its terms, and then its shifts.
-    tables: Vec<Table>,
+    registers: Vec<StoredRegister>,
+    terms: Vec<LoadedTerm>,
+    /// The tables of the terms of each register, followed by its shifts.
+    tables: Vec<ByteTable>,
     /// The bytes that each lane of each term provides.
     masks: Vec<u64>,
     /// The number of bytes of the destination that contain bits of the block.
@@ -115,8 +115,8 @@ impl BitBlock {
     /// # Panics
     ///
     /// Panics if a register does not lie inside the block, if it has another length than 8, 16, 32
-    /// or 64 bytes, if the pieces of a term do not fit into a register or have other numbers than 1,
-    /// 2, 4 or 8, or if a lane lacks a table.
+    /// or 64 bytes, if the pieces of a term do not fit into a register or have other numbers than
+    /// 1, 2, 4 or 8, or if a lane lacks a table.
     pub(in crate::host) fn new(
         fields: Fields,
         registers: &[BitRegister],
@@ -139,7 +139,7 @@ impl BitBlock {
             assert!(to + length <= bytes && to + length <= usize::from(u16::MAX), "outside");
             assert_eq!(shifts.len(), if fields.are_bytes() { 0 } else { lanes });
             assert!(terms.len() <= usize::from(u16::MAX), "{} terms", terms.len());
-            block.registers.push(Stored {
+            block.registers.push(StoredRegister {
                 to: *to as u16,
                 length: *length as u8,
                 terms: terms.len() as u16,
@@ -156,7 +156,7 @@ impl BitBlock {
                     let (low, end) = block.loads;
                     block.loads = (low.min(from), end.max(from + size.1.cast_signed()));
                 }
-                block.terms.push(Loaded { from: *from, pieces: *pieces, length: *length });
+                block.terms.push(LoadedTerm { from: *from, pieces: *pieces, length: *length });
                 block.tables.extend(of_lanes.iter().map(|(table, _)| table));
                 block.masks.extend(of_lanes.iter().map(|(_, mask)| mask));
             }
@@ -250,7 +250,7 @@ mod x86 {
         _mm512_storeu_si512, _mm512_sub_epi8, _mm512_xor_si512,
     };
 
-    use super::{super::x86::pieces_64, BitBlock, Loaded};
+    use super::{super::x86::pieces_64, BitBlock, LoadedTerm};
 
     /// Writes a block `times` times. The pointers are its first bytes in the source and in the
     /// destination, with the distances to the next repetition.
@@ -333,7 +333,7 @@ mod x86 {
     /// Loads the pieces of a term into one register.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    unsafe fn load(term: &Loaded, from: *const u8) -> __m512i {
+    unsafe fn load(term: &LoadedTerm, from: *const u8) -> __m512i {
         // SAFETY: the caller guarantees that all pieces can be loaded.
         unsafe {
             let at = |piece: usize| from.offset(term.from[piece] as isize);

@@ -5,8 +5,8 @@
 //! cache lines, and `narrow` for few rows or columns. `joined` transposes into columns that are not
 //! aligned to cache lines. `select` fills rows with bytes from a few loads, and `registers` fills
 //! blocks with any bytes of several sources. `packed` unpacks, packs and exchanges units of less
-//! than a byte, and `bit_blocks` selects bits from anywhere. A *unit* is the data that is moved at a time,
-//! often one element.
+//! than a byte, and `bit_blocks` puts blocks of any bits together. A *unit* is the data that is
+//! moved at a time, often one element.
 
 #[macro_use]
 mod registers;
@@ -29,7 +29,7 @@ mod set;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub(super) use bit_blocks::{BitBlock, BitRegister, BitTerm, Fields, Table};
+pub(super) use bit_blocks::{BitBlock, BitRegister, BitTerm, ByteTable, Fields};
 pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
 pub(super) use loops::{choose_units, each_unit};

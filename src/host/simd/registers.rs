@@ -70,7 +70,7 @@ pub(super) struct Register {
 
 /// Bytes of a source that are loaded: a whole register, or a piece of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Load {
+struct ByteLoad {
     source: usize,
     /// The offset in the source, in bytes.
     at: isize,
@@ -85,7 +85,7 @@ pub(in crate::host) struct Registers {
     simd: Simd,
     pub(super) stores: Vec<Register>,
     /// The loads, register by register.
-    loads: Vec<Load>,
+    loads: Vec<ByteLoad>,
     /// The number of loads of each term: 1, or a power of two for loads of pieces.
     terms: Vec<u8>,
     /// The tables of the registers, aligned to cache lines. A register has one table with its
@@ -224,7 +224,7 @@ impl Registers {
         let mut order: Vec<usize> = (0..of.loads.len()).collect();
         order.sort_unstable_by_key(|&load| of.loads[load]);
         for load in order {
-            let Load { source, at, .. } = of.loads[load];
+            let ByteLoad { source, at, .. } = of.loads[load];
             let before = of.lines.last().map(|&last| of.loads[last]);
             if before.is_none_or(|of| of.source != source || at >= of.at + LINE.cast_signed()) {
                 of.lines.push(load);
@@ -268,14 +268,14 @@ impl Registers {
         self.stores.push(Register { to, length: bytes.len(), terms });
     }
 
-    /// Adds a term, which loads `length` bytes for each part of `parts` and selects the bytes of the
-    /// parts from them. Each part has the offset at which its load starts.
+    /// Adds a term, which loads `length` bytes for each part of `parts` and selects the bytes of
+    /// the parts from them. Each part has the offset at which its load starts.
     fn term(&mut self, parts: &[(isize, &[Place])], length: usize, tables: &mut Vec<u8>) {
         let table = tables.len();
         // In registers of 64 bytes, this entry keeps the byte of the earlier terms.
         tables.extend((0..self.simd.width()).map(|byte| NO_BYTE | 64 | byte as u8));
         for (number, (start, places)) in parts.iter().enumerate() {
-            self.load(Load { source: places[0].0, at: *start, length });
+            self.load(ByteLoad { source: places[0].0, at: *start, length });
             for &(_, at, index) in *places {
                 let at = number * length + (at - start).cast_unsigned();
                 tables[table + usize::from(index)] = at as u8;
@@ -290,8 +290,8 @@ impl Registers {
     }
 
     /// Adds a load.
-    fn load(&mut self, load: Load) {
-        let Load { source, at, length } = load;
+    fn load(&mut self, load: ByteLoad) {
+        let ByteLoad { source, at, length } = load;
         if self.reach.len() <= source {
             self.reach.resize(source + 1, None);
         }
@@ -313,6 +313,17 @@ impl Registers {
     /// Returns the number of loads and the number of stores.
     pub(in crate::host) fn operations(&self) -> (usize, usize) {
         (self.loads.len(), self.stores.len())
+    }
+
+    /// Returns the number of loads of whole registers that take as long as all loads, and the
+    /// number of their tables.
+    pub(in crate::host) fn whole_loads(&self) -> (usize, usize) {
+        let of_pieces = self.terms.iter().filter(|&&pieces| pieces > 1);
+        let half_cycles = of_pieces.fold(0, |sum, &pieces| {
+            sum + HALF_CYCLES_OF_LOAD + usize::from(pieces) * HALF_CYCLES_OF_PIECE
+        });
+        let whole = self.terms.iter().filter(|&&pieces| pieces == 1).count();
+        (whole + half_cycles / HALF_CYCLES_OF_LOAD, self.terms.len())
     }
 
     /// Returns the range of bytes that one repetition writes; the end is exclusive.
@@ -579,7 +590,7 @@ impl Registers {
                 let places = bytes.iter_mut().zip(table).filter(|(_, place)| **place < NO_BYTE);
                 for (byte, &place) in places {
                     let piece = usize::from(place) / of_term[0].length;
-                    let Load { source, at: load, length } = of_term[piece];
+                    let ByteLoad { source, at: load, length } = of_term[piece];
                     let PatternSource { image, at, scale } = sources[source];
                     let start = at + load + moved * scale - (piece * length).cast_signed();
                     *byte = image[(start + isize::from(place)).cast_unsigned()];
@@ -644,8 +655,8 @@ pub(super) unsafe fn copy_part(to: *mut u8, bytes: &[u8; 16], length: usize) {
 }
 
 /// Defines a function that writes [`Registers`] with an instruction set. `load` loads a register,
-/// `term` adds the bytes of one load or of several pieces, and `store` and `store_part` store a register or its first
-/// bytes.
+/// `term` adds the bytes of one load or of several pieces, and `store` and `store_part` store a
+/// register or its first bytes.
 ///
 /// The defined function is safe to call if the requirements of [`Registers::write_by_set`] are met
 /// and the processor has the features.
@@ -739,7 +750,7 @@ mod tests {
     fn check_room(of: &Registers, number: usize, source: &PatternSource) {
         let loads = of.loads.iter().filter(|load| load.source == number);
         let byte = |at: isize| usize::try_from(at).ok().and_then(|at| source.image.get(at));
-        let bytes = |load: &Load| load.at..load.at + load.length.cast_signed();
+        let bytes = |load: &ByteLoad| load.at..load.at + load.length.cast_signed();
         let mut places = loads.flat_map(bytes);
         let Some((room, first)) = of.room(number, source) else {
             assert!(places.all(|at| byte(source.at + at).is_some()));
@@ -807,7 +818,7 @@ mod tests {
                 for step in 0..times {
                     let (moved, to) = (step.cast_signed() * src, gap + step * pitch);
                     let fits = of.loads_fit(&sources, (moved.min(0), moved.max(0)));
-                    let inside = |load: &Load| {
+                    let inside = |load: &ByteLoad| {
                         let (low, high) =
                             (start + load.at + moved.min(0), start + load.at + moved.max(0));
                         let end = high + load.length.cast_signed();
