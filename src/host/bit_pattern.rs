@@ -2,13 +2,12 @@
 //! way again and again.
 //!
 //! It copies units of 1, 2 and 4 bits whatever their strides are, and units that change between
-//! these widths and a byte. Each word of 64 bits is assembled from a few loads, which are chosen
-//! once: a load of 64 bytes if all of its bits are close together in the source, and otherwise up
-//! to eight loads of 8 bytes. The processor then selects any bits of them with two instructions
-//! (`simd::words`).
+//! these widths and a byte. Each register of the destination is assembled from a few *pieces* of
+//! the source, of 64, 32, 16 or 8 bytes, which are chosen once. The processor then moves the bits
+//! of every unit to their place with a shuffle of bytes and a shift (`simd::bit_blocks`).
 //!
 //! ```text
-//! u1[65,1025,11]{2,1,0} to {2,0,1}: words of six runs of 11 bits, 1409 bytes apart in the source
+//! u4[1311873,17]{0,1} to {1,0}: a register has 7 or 8 units of each of 17 rows, 17 pieces of 8 bytes
 //! ```
 //!
 //! Rows of an odd number of bits begin at different bits of a byte. A bit pattern has a block for
@@ -208,16 +207,13 @@ impl BitPattern {
             let (pieces, length) = (pieces as u8, loads.length as u8);
             terms.push(BitTerm { from, pieces, length, lanes: of_lanes });
         }
-        let mut shifts = Vec::new();
-        if !self.fields().are_bytes() {
-            shifts = vec![ByteTable([0; WIDTH]); lanes];
-            for (number, bit) in bits.iter().enumerate() {
-                let (byte, lane) = (number / lanes, number % lanes);
-                // The shift counts from the eight bytes around `byte`, and rotates.
-                let bit = bit.map_or(0, |bit| bit.rem_euclid(8)).cast_unsigned();
-                let shift = byte % 8 * 8 + bit + 64 - lane * self.bits.dst as usize;
-                shifts[lane].0[byte] = (shift % 64) as u8;
-            }
+        let mut shifts = vec![ByteTable([0; WIDTH]); lanes];
+        for (number, bit) in bits.iter().enumerate() {
+            let (byte, lane) = (number / lanes, number % lanes);
+            // The shift counts from the eight bytes around `byte`, and rotates.
+            let bit = bit.map_or(0, |bit| bit.rem_euclid(8)).cast_unsigned();
+            let shift = byte % 8 * 8 + bit + 64 - lane * self.bits.dst as usize;
+            shifts[lane].0[byte] = (shift % 64) as u8;
         }
         Some(BitRegister { to: at, length, terms, shifts })
     }
@@ -337,7 +333,7 @@ impl BitPattern {
 
     /// Returns the approximate memory that the pattern occupies, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let tables = self.blocks.iter().map(|block| block.table_bytes());
+        let tables = self.blocks.iter().map(BitBlock::table_bytes);
         size_of::<Self>() + size_of_val(&self.reads[..]) + tables.sum::<usize>()
     }
 }
@@ -418,8 +414,7 @@ impl Loads {
     fn cycles(&self, fields: Fields) -> usize {
         let lanes = fields.lanes();
         let of_piece = if self.length == WIDTH { 4 } else { 3 };
-        let of_shifts = if fields.are_bytes() { 0 } else { 2 * lanes };
-        4 + of_shifts + self.terms().len() * 2 * lanes + self.offsets.len() * of_piece / 2
+        4 + 2 * lanes + self.terms().len() * 2 * lanes + self.offsets.len() * of_piece / 2
     }
 }
 

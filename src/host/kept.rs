@@ -1,49 +1,97 @@
-//! Remembers the steps of a thread's most recent small copies, so that a repeated copy is not
-//! planned again. A *step* fills a part of the destination, and contains every decision about it.
+//! Remembers a thread's most recent copies, so that a repeated copy is not planned again.
 //!
-//! Planning a copy of a few hundred bytes takes longer than the copy itself. The steps can be used
-//! again because they depend only on the nest and the processor, unless the nest has lookups.
+//! Of a small copy, all steps are remembered. A *step* fills a part of the destination, and
+//! contains every decision about it. Planning a copy of a few hundred bytes takes longer than the
+//! copy itself. The steps can be used again because they depend only on the nest and the processor,
+//! unless the nest has lookups. The steps of a large copy also depend on the number of threads and
+//! on the place of its destination, so that only its plans are remembered.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
-use super::{machine::Machine, step::CopyStep};
+use super::{machine::Machine, step::CopyStep, task::Plans};
 use crate::nest::CopyNest;
 
-/// The number of copies whose steps a thread remembers.
+/// The number of copies that a thread remembers.
 const COPIES: usize = 8;
 
-/// The maximum memory for the steps of all copies that a thread remembers, in bytes.
+/// The maximum memory for the steps and plans of all copies that a thread remembers, in bytes.
 const BYTES: usize = 1 << 21;
 
-/// The maximum memory for the steps of one copy, in bytes. If a copy needs more, its steps are not
+/// The maximum memory for the steps or plans of one copy, in bytes. If a copy needs more, it is not
 /// remembered. Copies from one tiled layout to another need the most: `f32[172,257]` from
 /// `{1,0:T(10,16)}` to `{0,1:T(10,16)}`.
 const COPY_BYTES: usize = 1 << 20;
 
-/// The steps of an earlier copy, with the nest and the processor that they were planned for.
-pub(super) struct CachedCopy {
+/// An earlier copy, with the nest and the processor that it was planned for.
+struct CachedCopy {
     machine: &'static Machine,
     nest: CopyNest,
-    pub(super) steps: Vec<CopyStep>,
-    /// The memory for the steps, in bytes.
+    kept: Kept,
+    /// The memory for the steps or plans, in bytes.
     bytes: usize,
+}
+
+/// The part of a copy that is remembered.
+#[derive(Clone)]
+enum Kept {
+    Steps(Rc<Vec<CopyStep>>),
+    Plans(Arc<Plans>),
 }
 
 thread_local! {
     /// The copies that this thread remembers, the most recently used one first.
-    static LAST: RefCell<Vec<Rc<CachedCopy>>> = const { RefCell::new(Vec::new()) };
+    static LAST: RefCell<Vec<CachedCopy>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the remembered copy of `nest` on `machine`, and marks it as the most recently used one.
-/// Returns `None` if this thread does not remember the copy.
-pub(super) fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Rc<CachedCopy>> {
+/// Returns the remembered steps of a small copy of `nest` on `machine`. Returns `None` if this
+/// thread does not remember the copy.
+pub(super) fn steps(machine: &'static Machine, nest: &CopyNest) -> Option<Rc<Vec<CopyStep>>> {
+    match find(machine, nest)? {
+        Kept::Steps(steps) => Some(steps),
+        Kept::Plans(_) => None,
+    }
+}
+
+/// Returns the remembered plans of a large copy of `nest` on `machine`. Returns `None` if this
+/// thread does not remember the copy.
+pub(super) fn plans(machine: &'static Machine, nest: &CopyNest) -> Option<Arc<Plans>> {
+    match find(machine, nest)? {
+        Kept::Plans(plans) => Some(plans),
+        Kept::Steps(_) => None,
+    }
+}
+
+/// Remembers the plans of a large copy, unless they take too much memory, or depend on lookups.
+pub(super) fn keep_plans(machine: &'static Machine, nest: &CopyNest, plans: Arc<Plans>) {
+    let bytes = plans.bytes();
+    if bytes <= COPY_BYTES && nest.lookups().is_empty() {
+        keep(machine, nest, Kept::Plans(plans), bytes);
+    }
+}
+
+/// Returns what is remembered of the copy of `nest` on `machine`, and marks it as the most recently
+/// used one.
+fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Kept> {
     LAST.with_borrow_mut(|last| {
-        let is_same =
-            |kept: &Rc<CachedCopy>| std::ptr::eq(kept.machine, machine) && kept.nest == *nest;
+        let is_same = |of: &CachedCopy| std::ptr::eq(of.machine, machine) && of.nest == *nest;
         let found = last.iter().position(is_same)?;
         last[..=found].rotate_right(1);
-        Some(last[0].clone())
+        Some(last[0].kept.clone())
     })
+}
+
+/// Remembers a copy as the most recent one of this thread. The least recently used copies are
+/// dropped if the thread would remember more than [`COPIES`], or need more than [`BYTES`].
+fn keep(machine: &'static Machine, nest: &CopyNest, kept: Kept, bytes: usize) {
+    LAST.with_borrow_mut(|last| {
+        last.insert(0, CachedCopy { machine, nest: nest.clone(), kept, bytes });
+        let mut bytes = 0;
+        let fits = last.iter().take(COPIES).take_while(|of| {
+            bytes += of.bytes;
+            bytes <= BYTES
+        });
+        last.truncate(fits.count());
+    });
 }
 
 /// A recorder of the steps of a copy. The steps are remembered for the next copy of the same nest,
@@ -88,20 +136,10 @@ impl Record {
         }
     }
 
-    /// Remembers the steps as the most recent copy of this thread. The least recently used copies
-    /// are dropped if the thread would remember more than [`COPIES`], or need more than [`BYTES`].
+    /// Remembers the steps as the most recent copy of this thread.
     pub(super) fn keep(self, machine: &'static Machine, nest: &CopyNest) {
         let Some(steps) = self.steps else { return };
-        let kept = Rc::new(CachedCopy { machine, nest: nest.clone(), steps, bytes: self.bytes });
-        LAST.with_borrow_mut(|last| {
-            last.insert(0, kept);
-            let mut bytes = 0;
-            let fits = last.iter().take(COPIES).take_while(|of| {
-                bytes += of.bytes;
-                bytes <= BYTES
-            });
-            last.truncate(fits.count());
-        });
+        keep(machine, nest, Kept::Steps(Rc::new(steps)), self.bytes);
     }
 }
 

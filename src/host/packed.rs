@@ -230,8 +230,8 @@ pub(super) fn unit(image: &[u8], index: usize, bits: u32) -> u8 {
 }
 
 /// Returns the eight bytes that begin `shift` bits after the start of `low`, from 1 to 7. `high` is
-/// the word that begins one byte after `low`. With two words instead of a word and a byte, compilers
-/// shift several words in a register.
+/// the word that begins one byte after `low`. With two words instead of a word and a byte,
+/// compilers shift several words in a register.
 #[inline(always)]
 fn shifted(low: &[u8; 8], high: &[u8; 8], shift: usize) -> [u8; 8] {
     (u64::from_le_bytes(*low) >> shift | u64::from_le_bytes(*high) << (8 - shift)).to_le_bytes()

@@ -164,10 +164,12 @@ impl Pattern {
         pays.then_some(Self { registers, loops: around })
     }
 
-    /// Returns true if a register needs more than [`MANY_LOADS`] loads on average.
+    /// Returns true if a register needs more than [`MANY_LOADS`] loads on average, or almost as
+    /// many in a long block. Then a buffer may be better.
     pub(super) fn gathers(&self) -> bool {
         let (loads, stores) = self.registers.operations();
-        loads > MANY_LOADS * stores
+        let almost = if stores > ENOUGH_REGISTERS { stores / 2 } else { 0 };
+        loads + almost > MANY_LOADS * stores
     }
 
     /// Returns the approximate number of cycles that a block takes, and its length in bytes.

@@ -3,6 +3,8 @@
 //! They check the lengths of the buffers, and decide if the destination is large enough for several
 //! threads and for non-temporal stores. Then they give each thread its shares of the destination.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::{
@@ -19,7 +21,7 @@ use super::{
     simd::Simd,
     step::StepRunner,
     stream::{LINE, streaming},
-    task::{Plans, Task, has_whole_bytes},
+    task::{Task, has_whole_bytes},
     windows,
 };
 use crate::nest::{CopyNest, Gaps, Lookup, Operand};
@@ -33,8 +35,8 @@ use crate::nest::{CopyNest, Gaps, Lookup, Operand};
 ///
 /// A large destination is divided among the threads of the current rayon pool. Besides the two
 /// buffers, a thread uses some ten KiB for tiles, and up to 27 MB for the boxes of a long period if
-/// the tiles of the two sides do not divide each other. Until it ends, it also keeps about 1 MiB for
-/// tiles of units below a byte, and the steps of its last small copies, in at most 2 MiB.
+/// the tiles of the two sides do not divide each other. Until it ends, it also keeps about 1 MiB
+/// for tiles of units below a byte, and the steps or plans of its last copies, in at most 2 MiB.
 ///
 /// # Errors
 ///
@@ -176,11 +178,11 @@ pub(super) fn fill(
     {
         *last = 0; // The bits after the last unit belong to no place.
     }
-    let task = Task::new(machine, nest, sources, destination.len());
+    let mut task = Task::new(machine, nest, sources, destination.len());
     if task.is_small {
         return fill_small(&task, destination, |destination| contiguous(nest, destination, 0));
     }
-    fill_shares(&task, destination);
+    fill_shares(&mut task, destination);
 }
 
 /// Fills the destination of a nest with [`Gaps::Keep`]: writes the elements and no other bits.
@@ -196,17 +198,22 @@ fn fill_keeping_gaps(
     let Some(written) = WalkBox::written(nest) else { return };
     let units = written.extents().product::<usize>();
     let bytes = units.saturating_mul(nest.dst_bits() as usize) / 8;
-    let task = Task::new(machine, nest, sources, bytes.min(destination.len()));
+    let mut task = Task::new(machine, nest, sources, bytes.min(destination.len()));
     if task.is_small {
         return fill_small(&task, destination, |destination| {
             share_of_box(nest, destination, written)
         });
     }
-    fill_shares(&task, destination);
+    fill_shares(&mut task, destination);
 }
 
 /// Fills a destination in shares, on the threads of the current rayon pool.
-fn fill_shares(task: &Task, destination: &mut [u8]) {
+fn fill_shares(task: &mut Task, destination: &mut [u8]) {
+    let machine = task.streams.machine;
+    let kept = kept::plans(machine, task.nest);
+    let is_new = kept.is_none();
+    task.plans = kept.unwrap_or_default();
+    let task = &*task;
     let shares = shares(task.nest, destination, rayon::current_num_threads());
     // Give rayon one share at a time. It would otherwise give a thread several shares, which no
     // other thread can take over.
@@ -214,6 +221,9 @@ fn fill_shares(task: &Task, destination: &mut [u8]) {
         .into_par_iter()
         .with_max_len(1)
         .for_each(|share| task.run_share(share, &mut Record::none()));
+    if is_new {
+        kept::keep_plans(machine, task.nest, task.plans.clone());
+    }
 }
 
 impl<'a> Task<'a> {
@@ -241,7 +251,7 @@ impl<'a> Task<'a> {
             simd: Simd::best(machine).filter(|_| whole_bytes),
             streams,
             is_streamed,
-            plans: Plans::default(),
+            plans: Arc::default(),
         }
     }
 
@@ -265,9 +275,9 @@ fn fill_small<'a>(
     destination: &'a mut [u8],
     share: impl FnOnce(&'a mut [u8]) -> Share<'a>,
 ) {
-    if let Some(kept) = kept::find(task.streams.machine, task.nest) {
+    if let Some(steps) = kept::steps(task.streams.machine, task.nest) {
         let mut runner = StepRunner::new(task, DestinationSlices::whole(destination), None);
-        return kept.steps.iter().for_each(|step| runner.run(step));
+        return steps.iter().for_each(|step| runner.run(step));
     }
     let mut record = Record::of(task.nest);
     task.run(share(destination), None, &mut record);

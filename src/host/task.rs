@@ -36,7 +36,7 @@ use crate::nest::{Case, CaseValue, CopyNest, PositionValue, Value, gcd};
 
 /// The greatest number of plans of each kind that a copy caches. A full list is cleared instead of
 /// growing, because each request is compared with every cached plan.
-const CACHED_PLANS: usize = 16;
+const CACHED_PLANS: usize = 64;
 
 /// A copy, with the data that all of its shares need. The threads that fill the shares use the same
 /// task at the same time.
@@ -54,8 +54,8 @@ pub(super) struct Task<'a> {
     pub(super) streams: Streams,
     /// True if the shares may use non-temporal stores.
     pub(super) is_streamed: bool,
-    /// The plans that the shares have made so far.
-    pub(super) plans: Plans,
+    /// The plans that the shares have made so far. The thread that runs the copy remembers them.
+    pub(super) plans: Arc<Plans>,
 }
 
 /// A cache of the plans of a copy, for all of its shares. Most shares have the same boxes, and
@@ -101,6 +101,28 @@ impl Plans {
         let (cached, plan) = plan();
         list.push(cached);
         plan
+    }
+
+    /// Returns the approximate memory that the plans occupy, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let CachedPlans { tiles, patterns, expanded, staged, packed, converted } = &*kinds;
+        let blocks = |(parts, _): &BlockOf| size_of_val(&parts[..]);
+        let tiles = tiles.iter().map(|of| of.plan.bytes());
+        let patterns = patterns
+            .iter()
+            .map(|of| blocks(&of.block) + of.plan.as_ref().map_or(0, |plan| plan.bytes()));
+        let expanded = expanded
+            .iter()
+            .map(|of| blocks(&of.block) + of.plan.as_ref().map_or(0, |plan| plan.bytes()));
+        let staged = staged.iter().flat_map(|(_, plan)| plan).map(|plan| plan.bytes());
+        let packed = packed.iter().map(|of| match &of.copy {
+            PackedCopy::Plan => 0,
+            PackedCopy::Staged(copy) => copy.bytes(),
+            PackedCopy::Bits(copy) => copy.bytes(),
+        });
+        let converted = converted.iter().flat_map(|(_, plan)| plan).map(|plan| plan.bytes());
+        tiles.chain(patterns).chain(expanded).chain(staged).chain(packed).chain(converted).sum()
     }
 
     /// Returns the pattern or the buffered copy that fills `block`, in units of `unit` bytes, at
@@ -469,7 +491,8 @@ impl Filling<'_, '_, '_> {
                     for FoundBox { walk_box, value, case } in &of.boxes {
                         let mut all = walk_box.clone();
                         let repeats = all.ranges.iter_mut().zip(&of.periods.repeats);
-                        repeats.for_each(|(range, &times)| range.1 += times as i64 - 1);
+                        repeats
+                            .for_each(|(range, &times)| range.1 += times.cast_signed() as i64 - 1);
                         self.find(&Resolved::Box(&all, *value, *case));
                     }
                     return;

@@ -326,12 +326,12 @@ fn steps_of_small_copies_are_kept() {
             nest.sources().iter().map(|of| vec![0; of.bytes() as usize]).collect();
         let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
         run_sources(&nest, &images, &mut vec![0; nest.dst_bytes() as usize]).expect("a run");
-        let Some(copy) = kept::find(Machine::here(), &nest) else {
+        let Some(copy) = kept::steps(Machine::here(), &nest) else {
             lost += 1;
             continue;
         };
         kept += 1;
-        for step in &copy.steps {
+        for step in copy.iter() {
             let bytes = step.bytes() - size_of::<CopyStep>();
             match step {
                 CopyStep::Runs { .. } | CopyStep::Again { .. } | CopyStep::Fill { .. } => {

@@ -3,7 +3,8 @@
 //!
 //! The units of the destination that begin at the same bit of a byte form a *lane*: one lane for
 //! bytes, two for units of 4 bits, and eight for single bits. In each lane, a shuffle moves the
-//! byte that contains a unit to the byte of the destination, and a shift moves the unit to its bits.
+//! byte that contains a unit to the byte of the destination, and a shift moves the unit to its
+//! bits.
 
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 
@@ -43,7 +44,7 @@ pub(in crate::host) struct BitRegister {
     /// The loads.
     pub(in crate::host) terms: Vec<BitTerm>,
     /// A table for each lane: the bits that are shifted to the start of each byte, counted from the
-    /// first bit of the eight bytes around it. Empty if units are whole bytes.
+    /// first bit of the eight bytes around it.
     pub(in crate::host) shifts: Vec<ByteTable>,
 }
 
@@ -63,20 +64,15 @@ impl Fields {
     pub(in crate::host) fn lanes(self) -> usize {
         8 / self.dst as usize
     }
-
-    /// Returns true if units are whole bytes, which need no shifts.
-    pub(in crate::host) fn are_bytes(self) -> bool {
-        self.src == 8 && self.dst == 8
-    }
 }
 
 /// The loads of a register without their tables, and the place of the register in the block.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
 #[derive(Clone, Debug)]
 struct StoredRegister {
-    to: u16,
-    length: u8,
-    terms: u16,
+    to: usize,
+    length: usize,
+    terms: usize,
 }
 
 /// A term without its tables.
@@ -136,14 +132,9 @@ impl BitBlock {
         };
         for BitRegister { to, length, terms, shifts } in registers {
             assert!(matches!(*length, 8 | 16 | 32 | WIDTH), "{length} bytes");
-            assert!(to + length <= bytes && to + length <= usize::from(u16::MAX), "outside");
-            assert_eq!(shifts.len(), if fields.are_bytes() { 0 } else { lanes });
-            assert!(terms.len() <= usize::from(u16::MAX), "{} terms", terms.len());
-            block.registers.push(StoredRegister {
-                to: *to as u16,
-                length: *length as u8,
-                terms: terms.len() as u16,
-            });
+            assert!(to + length <= bytes, "a register outside the block");
+            assert_eq!(shifts.len(), lanes);
+            block.registers.push(StoredRegister { to: *to, length: *length, terms: terms.len() });
             for BitTerm { from, pieces, length, lanes: of_lanes } in terms {
                 let size = (usize::from(*pieces), usize::from(*length));
                 assert!(
@@ -226,13 +217,10 @@ impl Simd {
             // between them. `BitBlock::new` has made the tables of as many lanes as units have.
             unsafe {
                 match block.fields.lanes() {
-                    1 if block.fields.are_bytes() => {
-                        x86::blocks::<1, false>(block, times, from, to)
-                    }
-                    1 => x86::blocks::<1, true>(block, times, from, to),
-                    2 => x86::blocks::<2, true>(block, times, from, to),
-                    4 => x86::blocks::<4, true>(block, times, from, to),
-                    _ => x86::blocks::<8, true>(block, times, from, to),
+                    1 => x86::blocks::<1>(block, times, from, to),
+                    2 => x86::blocks::<2>(block, times, from, to),
+                    4 => x86::blocks::<4>(block, times, from, to),
+                    _ => x86::blocks::<8>(block, times, from, to),
                 }
             }
         }
@@ -255,7 +243,7 @@ mod x86 {
     /// Writes a block `times` times. The pointers are its first bytes in the source and in the
     /// destination, with the distances to the next repetition.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    pub(super) unsafe fn blocks<const LANES: usize, const SHIFTS: bool>(
+    pub(super) unsafe fn blocks<const LANES: usize>(
         block: &BitBlock,
         times: usize,
         (mut from, from_step): (*const u8, isize),
@@ -267,7 +255,7 @@ mod x86 {
         // destination.
         let in_lane = |bits: u32| -> [__m512i; LANES] {
             std::array::from_fn(|lane| {
-                _mm512_set1_epi8((bits << (lane as u32 * fields.dst)) as u8 as i8)
+                _mm512_set1_epi8(((bits << (lane as u32 * fields.dst)) as u8).cast_signed())
             })
         };
         let values = in_lane(0xff >> (8 - fields.src.min(fields.dst)));
@@ -298,23 +286,20 @@ mod x86 {
                         tables = tables.add(LANES);
                         masks = masks.add(LANES);
                     }
-                    let mut out = lanes[0];
-                    if SHIFTS {
-                        out = _mm512_setzero_si512();
-                        for lane in 0..LANES {
-                            let shifts = _mm512_load_si512(tables.add(lane).cast());
-                            let moved = _mm512_multishift_epi64_epi8(shifts, lanes[lane]);
-                            let mut moved = _mm512_and_si512(moved, values[lane]);
-                            if sign {
-                                moved = _mm512_xor_si512(moved, signs[lane]);
-                                moved = _mm512_sub_epi8(moved, signs[lane]);
-                                moved = _mm512_and_si512(moved, units[lane]);
-                            }
-                            out = _mm512_or_si512(out, moved);
+                    let mut out = _mm512_setzero_si512();
+                    for lane in 0..LANES {
+                        let shifts = _mm512_load_si512(tables.add(lane).cast());
+                        let moved = _mm512_multishift_epi64_epi8(shifts, lanes[lane]);
+                        let mut moved = _mm512_and_si512(moved, values[lane]);
+                        if sign {
+                            moved = _mm512_xor_si512(moved, signs[lane]);
+                            moved = _mm512_sub_epi8(moved, signs[lane]);
+                            moved = _mm512_and_si512(moved, units[lane]);
                         }
-                        tables = tables.add(LANES);
+                        out = _mm512_or_si512(out, moved);
                     }
-                    let to = to.add(usize::from(register.to));
+                    tables = tables.add(LANES);
+                    let to = to.add(register.to);
                     match register.length {
                         64 => _mm512_storeu_si512(to.cast(), out),
                         32 => _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(out)),

@@ -257,9 +257,13 @@ impl Registers {
             let cycles = narrow.len() * HALF_CYCLES_OF_PIECE
                 + narrow.len().div_ceil(MOST_PIECES) * HALF_CYCLES_OF_LOAD;
             if narrow.is_empty() || wide.len() * HALF_CYCLES_OF_LOAD <= cycles {
-                wide.into_iter().for_each(|of| self.term(&[of], width, tables));
+                for part in wide {
+                    self.term(&[part], width, tables);
+                }
             } else {
-                narrow.chunks(MOST_PIECES).for_each(|of| self.term(of, PIECE, tables));
+                for parts in narrow.chunks(MOST_PIECES) {
+                    self.term(parts, PIECE, tables);
+                }
             }
         }
         let terms = self.terms.len() - before;
@@ -322,7 +326,7 @@ impl Registers {
         let half_cycles = of_pieces.fold(0, |sum, &pieces| {
             sum + HALF_CYCLES_OF_LOAD + usize::from(pieces) * HALF_CYCLES_OF_PIECE
         });
-        let whole = self.terms.iter().filter(|&&pieces| pieces == 1).count();
+        let whole = self.terms.iter().map(|&pieces| usize::from(pieces == 1)).sum::<usize>();
         (whole + half_cycles / HALF_CYCLES_OF_LOAD, self.terms.len())
     }
 
@@ -538,7 +542,7 @@ impl Registers {
                 Set::Ssse3 => x86::registers_16::<STREAM, SCALES, false>(self, starts, to, steps),
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 => {
-                    x86::registers_16_of_avx2::<STREAM, SCALES, false>(self, starts, to, steps)
+                    x86::registers_16_of_avx2::<STREAM, SCALES, false>(self, starts, to, steps);
                 }
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx512Vbmi if self.loads.len() > self.terms.len() => {
