@@ -7,7 +7,7 @@
 //! of every unit to their place with a shuffle of bytes and a shift (`simd::bit_blocks`).
 //!
 //! ```text
-//! u4[1311873,17]{0,1} to {1,0}: a register has 7 or 8 units of each of 17 rows, 17 pieces of 8 bytes
+//! u4[1311873,17]{0,1} to {1,0}: a register has 7 or 8 units of each of 17 rows, in 17 pieces
 //! ```
 //!
 //! Rows of an odd number of bits begin at different bits of a byte. A bit pattern has a block for
