@@ -22,17 +22,14 @@ use super::{
     pattern::blocks_of_axis,
     pieces::{Destination as _, DestinationSlices},
     plane::{PlanAxis, merged, spread},
-    simd::{BitBlock, BitRegister, BitTerm, ByteTable, Fields, PatternLoop, Simd},
+    simd::{BitBlock, BitRegister, BitTerm, ByteTable, PatternLoop, Simd, WIDTH},
     staged::each_tile,
 };
-
-/// The size of a register, in bytes.
-const WIDTH: usize = 64;
 
 /// The least number of bytes that are stored at a time.
 const LEAST_STORE: usize = 8;
 
-/// The least size of a block, in bits.
+/// The size of a block, in bits, up to which it takes all steps of an axis.
 const LEAST_BLOCK_BITS: usize = 64 * 8;
 
 /// The largest size of a block, in bits. Each register has tables of 64 bytes for each lane and
@@ -51,11 +48,13 @@ const BLOCK_CYCLES: usize = 100;
 /// blocks of different lengths.
 const REGISTER_CYCLES: usize = 20;
 
-/// A copy of units of at most a byte, 64 bits of the destination at a time.
+/// A copy of units of at most a byte, up to 64 bytes of the destination at a time.
 #[derive(Clone, Debug)]
 pub(super) struct BitPattern {
     simd: Simd,
     bits: Bits,
+    /// The approximate number of processor cycles for 64 units.
+    pub(super) cycles: usize,
     /// The loops around a block, outermost first, in units.
     loops: SmallVec<[PatternLoop; 8]>,
     /// The source offsets of the units of a block, in units.
@@ -70,7 +69,7 @@ impl BitPattern {
     /// Returns the bit pattern of a box with the given axes, outermost first, in units. `from` and
     /// `to` are the first unit of the box in the source and in the destination.
     ///
-    /// Returns `None` if the processor has no bit shuffles, if the innermost units of the
+    /// Returns `None` if the processor lacks AVX-512 VBMI, if the innermost units of the
     /// destination are not contiguous or too few, if the tables would be too large, or if the
     /// pattern takes `most` processor cycles or more for 64 units.
     pub(super) fn new(
@@ -110,8 +109,9 @@ impl BitPattern {
         let every = |axis: PlanAxis| blocks_of_axis(axis, 1);
         let loops: SmallVec<[PatternLoop; 8]> = axes.into_iter().map(every).chain(cut).collect();
         let mut pattern =
-            Self { simd, bits, loops, reads, blocks: Vec::new(), block_at: [None; 64] };
-        if pattern.cycles((from, to)) >= most {
+            Self { simd, bits, cycles: 0, loops, reads, blocks: Vec::new(), block_at: [None; 64] };
+        pattern.cycles = pattern.estimate((from, to));
+        if pattern.cycles >= most {
             return None;
         }
         let mut tables = 0;
@@ -153,8 +153,9 @@ impl BitPattern {
         let bytes = end.div_ceil(8);
         let whole = (0..bytes / WIDTH).map(|register| (register * WIDTH, WIDTH));
         let rest = bytes % WIDTH;
-        // The last register overlaps the one before it if the block is not a power of two. A block
-        // that is shorter than a register may need two overlapping ones of half its length.
+        // The last register overlaps the one before it if the remaining bytes are not a power of
+        // two of at least 8. A block that is shorter than a register may need two overlapping ones
+        // of half its length.
         let mut ends: SmallVec<[(usize, usize); 2]> = SmallVec::new();
         if rest > 0 {
             let length = rest.next_power_of_two().max(LEAST_STORE);
@@ -167,15 +168,15 @@ impl BitPattern {
         let registers: Option<Vec<BitRegister>> =
             whole.chain(ends).map(|place| self.register((from, to), place)).collect();
         let last = if end.is_multiple_of(8) { 0 } else { u8::MAX << (end % 8) };
-        Some(BitBlock::new(self.fields(), &registers?, bytes, [!(u8::MAX << to), last]))
+        Some(BitBlock::new(self.bits, &registers?, bytes, [!(u8::MAX << to), last]))
     }
 
     /// Returns the register of `length` bytes at byte `at` of a block, which begins at the given
     /// bits of a byte of the source and of the destination.
     fn register(&self, first: (usize, usize), (at, length): (usize, usize)) -> Option<BitRegister> {
-        let lanes = self.fields().lanes();
+        let lanes = self.bits.lanes();
         let bits: Vec<Option<isize>> = self.bits_of(first, (at, length)).collect();
-        let loads = Loads::of(&bits, self.fields());
+        let loads = Loads::of(&bits, self.bits);
         let length_of_piece = loads.length.cast_signed();
         let mut terms = Vec::new();
         for offsets in loads.terms() {
@@ -191,7 +192,7 @@ impl BitPattern {
             for (number, bit) in bits.iter().enumerate() {
                 let Some(bit) = bit else { continue };
                 let byte = bit.div_euclid(8);
-                // Offsets ascend, so that the last one before the byte is the only candidate.
+                // If any piece contains the byte, the last one that starts at or before it does.
                 let Some(piece) = offsets.partition_point(|&offset| offset <= byte).checked_sub(1)
                 else {
                     continue;
@@ -218,19 +219,14 @@ impl BitPattern {
         Some(BitRegister { to: at, length, terms, shifts })
     }
 
-    fn fields(&self) -> Fields {
-        let Bits { src, dst, sign_extend } = self.bits;
-        Fields { src, dst, sign_extend }
-    }
-
     /// Returns the approximate number of processor cycles for 64 units. Counts the loads of a
     /// register in the middle of the first block as those of all registers.
-    fn cycles(&self, first: (isize, isize)) -> usize {
+    fn estimate(&self, first: (isize, isize)) -> usize {
         let bytes = (self.reads.len() * self.bits.dst as usize).div_ceil(8);
         let first = self.bits.first_bits(first);
         let at = bytes / 2 / WIDTH * WIDTH;
         let bits: Vec<Option<isize>> = self.bits_of(first, (at, WIDTH)).collect();
-        let of_register = Loads::of(&bits, self.fields()).cycles(self.fields());
+        let of_register = Loads::of(&bits, self.bits).cycles(self.bits);
         let start = if self.loops.last().is_none_or(|of| self.is_whole(of)) {
             REPEATED_CYCLES
         } else {
@@ -367,10 +363,11 @@ fn steps_of_block(bits: Bits, axis: PlanAxis, row: usize) -> usize {
         axis.extent.div_ceil(steps) * (registers * REGISTER_CYCLES + REPEATED_CYCLES) + start
     };
     let least = (1..8).find(|&steps| whole(steps)).unwrap_or(8);
-    let choices = (1..).map(|count| count * least).take_while(|steps| {
-        *steps <= axis.extent && steps * row <= (MOST_BLOCK_BITS / 2).max(least * row)
-    });
-    let all = [1, axis.extent].into_iter().filter(|steps| steps * row <= MOST_BLOCK_BITS);
+    let choices = (1..)
+        .map(|count| count * least)
+        .take_while(|steps| *steps <= axis.extent && steps * row <= MOST_BLOCK_BITS / 2);
+    let all = [1, least, axis.extent].into_iter();
+    let all = all.filter(|steps| *steps <= axis.extent && steps * row <= MOST_BLOCK_BITS);
     choices.chain(all).min_by_key(cycles).unwrap_or(1)
 }
 
@@ -384,12 +381,12 @@ struct Loads {
 
 impl Loads {
     /// Chooses the loads for units that begin at the given bits of the source.
-    fn of(bits: &[Option<isize>], fields: Fields) -> Self {
+    fn of(bits: &[Option<isize>], of: Bits) -> Self {
         let mut bytes: Vec<isize> = bits.iter().flatten().map(|bit| bit.div_euclid(8)).collect();
         bytes.sort_unstable();
         bytes.dedup();
         let ways = [64, 32, 16, 8].map(|length| Self::of_length(&bytes, length));
-        ways.into_iter().min_by_key(|of| of.cycles(fields)).expect("four ways")
+        ways.into_iter().min_by_key(|way| way.cycles(of)).expect("four ways")
     }
 
     /// Returns loads in pieces of `length` bytes that contain all `bytes`, which are sorted.
@@ -411,8 +408,8 @@ impl Loads {
     }
 
     /// Returns the approximate number of processor cycles for a register.
-    fn cycles(&self, fields: Fields) -> usize {
-        let lanes = fields.lanes();
+    fn cycles(&self, of: Bits) -> usize {
+        let lanes = of.lanes();
         let of_piece = if self.length == WIDTH { 4 } else { 3 };
         4 + 2 * lanes + self.terms().len() * 2 * lanes + self.offsets.len() * of_piece / 2
     }

@@ -61,6 +61,12 @@ impl Bits {
         Self { src: nest.src_bits(), dst: nest.dst_bits(), sign_extend: nest.sign_extend() }
     }
 
+    /// Returns the number of units of the destination in a byte. There is at least one if
+    /// [`Self::is_packed`] is true.
+    pub(super) fn lanes(self) -> usize {
+        8 / self.dst as usize
+    }
+
     /// Returns true if units have at most 8 bits on both sides.
     pub(super) fn is_packed(self) -> bool {
         self.src.max(self.dst) <= 8

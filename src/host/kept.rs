@@ -1,10 +1,10 @@
 //! Remembers a thread's most recent copies, so that a repeated copy is not planned again.
 //!
-//! Of a small copy, all steps are remembered. A *step* fills a part of the destination, and
+//! A thread remembers all steps of a small copy. A *step* fills a part of the destination, and
 //! contains every decision about it. Planning a copy of a few hundred bytes takes longer than the
 //! copy itself. The steps can be used again because they depend only on the nest and the processor,
 //! unless the nest has lookups. The steps of a large copy also depend on the number of threads and
-//! on the place of its destination, so that only its plans are remembered.
+//! on the place of its destination, so only its plans are remembered.
 
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
@@ -61,10 +61,13 @@ pub(super) fn plans(machine: &'static Machine, nest: &CopyNest) -> Option<Arc<Pl
     }
 }
 
-/// Remembers the plans of a large copy, unless they take too much memory, or depend on lookups.
+/// Remembers the plans of a large copy, unless they depend on lookups. Plans that take too much
+/// memory are replaced by none.
 pub(super) fn keep_plans(machine: &'static Machine, nest: &CopyNest, plans: Arc<Plans>) {
-    let bytes = plans.bytes();
-    if bytes <= COPY_BYTES && nest.lookups().is_empty() {
+    if nest.lookups().is_empty() {
+        let bytes = plans.bytes();
+        let fits = bytes <= COPY_BYTES;
+        let (plans, bytes) = if fits { (plans, bytes) } else { Default::default() };
         keep(machine, nest, Kept::Plans(plans), bytes);
     }
 }
@@ -84,7 +87,13 @@ fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Kept> {
 /// dropped if the thread would remember more than [`COPIES`], or need more than [`BYTES`].
 fn keep(machine: &'static Machine, nest: &CopyNest, kept: Kept, bytes: usize) {
     LAST.with_borrow_mut(|last| {
-        last.insert(0, CachedCopy { machine, nest: nest.clone(), kept, bytes });
+        // A copy that is remembered already has been found, and so is usually the first one.
+        let is_same = |of: &CachedCopy| std::ptr::eq(of.machine, machine) && of.nest == *nest;
+        let nest = match last.iter().position(is_same) {
+            Some(found) => last.remove(found).nest,
+            None => nest.clone(),
+        };
+        last.insert(0, CachedCopy { machine, nest, kept, bytes });
         let mut bytes = 0;
         let fits = last.iter().take(COPIES).take_while(|of| {
             bytes += of.bytes;

@@ -18,7 +18,8 @@ const SQUARE: usize = 16;
 /// The approximate numbers of processor cycles for a load of a pattern with its shuffle, and for a
 /// matrix that is transposed, to start and for each line of its squares. They were measured on an
 /// AMD EPYC of family 25 with matrices of 5 by 5 to 60 by 60 units. `f32[3061,7,7]` turned has 0.40
-/// of the rate of memcpy by a pattern and 0.19 in squares, `u8[212,60,47]` has 0.11 and 0.80.
+/// of the rate of memcpy by a pattern and 0.19 in squares; for `u8[212,60,47]` the rates are 0.11
+/// and 0.80.
 const CYCLES_OF_LOAD: usize = 3;
 const CYCLES_OF_TILE: usize = 250;
 const CYCLES_OF_SQUARE_LINE: usize = 3;
@@ -122,7 +123,7 @@ impl Plane {
         let (row, column_bytes) = (units * self.unit, columns * self.unit);
         let shuffled =
             simd.is_some_and(|simd| row <= 16 && units <= Shuffle::most_terms(simd, self.unit));
-        let narrow = row <= 16 && is_narrow(units, columns, self.unit, narrow);
+        let in_squares = row <= 16 && is_narrow(units, columns, self.unit, narrow);
         // Without shuffles, units of short rows are copied one by one either way.
         let cheaper = simd.is_none_or(|simd| {
             let (bytes, width) = (row * columns, simd.width());
@@ -132,7 +133,7 @@ impl Plane {
             loads * CYCLES_OF_LOAD <= CYCLES_OF_TILE + squares * of_square
         });
         next(&self.rows, |axis| axis.dst) == Some(column.dst)
-            && (shuffled && !narrow || row.max(column_bytes) < LINE && cheaper)
+            && (shuffled && !in_squares || row.max(column_bytes) < LINE && cheaper)
     }
 
     /// Makes the first column axis the outermost row axis, and chooses new columns.

@@ -178,11 +178,11 @@ pub(super) fn fill(
     {
         *last = 0; // The bits after the last unit belong to no place.
     }
-    let mut task = Task::new(machine, nest, sources, destination.len());
+    let task = Task::new(machine, nest, sources, destination.len());
     if task.is_small {
         return fill_small(&task, destination, |destination| contiguous(nest, destination, 0));
     }
-    fill_shares(&mut task, destination);
+    fill_shares(task, destination);
 }
 
 /// Fills the destination of a nest with [`Gaps::Keep`]: writes the elements and no other bits.
@@ -198,22 +198,21 @@ fn fill_keeping_gaps(
     let Some(written) = WalkBox::written(nest) else { return };
     let units = written.extents().product::<usize>();
     let bytes = units.saturating_mul(nest.dst_bits() as usize) / 8;
-    let mut task = Task::new(machine, nest, sources, bytes.min(destination.len()));
+    let task = Task::new(machine, nest, sources, bytes.min(destination.len()));
     if task.is_small {
         return fill_small(&task, destination, |destination| {
             share_of_box(nest, destination, written)
         });
     }
-    fill_shares(&mut task, destination);
+    fill_shares(task, destination);
 }
 
 /// Fills a destination in shares, on the threads of the current rayon pool.
-fn fill_shares(task: &mut Task, destination: &mut [u8]) {
+fn fill_shares(mut task: Task, destination: &mut [u8]) {
     let machine = task.streams.machine;
-    let kept = kept::plans(machine, task.nest);
-    let is_new = kept.is_none();
-    task.plans = kept.unwrap_or_default();
-    let task = &*task;
+    if let Some(plans) = kept::plans(machine, task.nest) {
+        task.plans = plans;
+    }
     let shares = shares(task.nest, destination, rayon::current_num_threads());
     // Give rayon one share at a time. It would otherwise give a thread several shares, which no
     // other thread can take over.
@@ -221,9 +220,7 @@ fn fill_shares(task: &mut Task, destination: &mut [u8]) {
         .into_par_iter()
         .with_max_len(1)
         .for_each(|share| task.run_share(share, &mut Record::none()));
-    if is_new {
-        kept::keep_plans(machine, task.nest, task.plans.clone());
-    }
+    kept::keep_plans(machine, task.nest, task.plans);
 }
 
 impl<'a> Task<'a> {

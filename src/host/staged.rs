@@ -251,10 +251,8 @@ impl StagedCopy {
     /// Returns the approximate number of processor cycles for each unit, times 64, if units are
     /// smaller than a byte.
     pub(super) fn cycles_of_packed(&self) -> usize {
-        let is_fast = match &self.mover {
-            TileMover::Plan(plan) => matches!(plan.mover, Mover::Transpose(_)),
-            TileMover::Pattern(pattern) => !pattern.gathers(),
-        };
+        let is_pattern = matches!(self.mover, TileMover::Pattern(_));
+        let is_fast = self.mover.transposes() || is_pattern && !self.mover.gathers();
         if is_fast { CYCLES_OF_BYTES } else { 3 * CYCLES_OF_BYTES }
     }
 

@@ -43,7 +43,7 @@ pub(super) struct PatternPlace {
 pub(super) enum CopyStep {
     /// Copies a box by a plan.
     Copy { plan: Arc<TilePlan>, source: usize, from: isize, to: isize },
-    /// Copies a box of units of at most a byte, 64 bits at a time.
+    /// Copies a box of units of at most a byte by a bit pattern.
     Bits { copy: Arc<BitPattern>, source: usize, from: isize, to: isize },
     /// Copies a box through a buffer.
     Staged { copy: Arc<StagedCopy>, source: usize, from: isize, to: isize },

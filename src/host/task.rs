@@ -58,8 +58,9 @@ pub(super) struct Task<'a> {
     pub(super) plans: Arc<Plans>,
 }
 
-/// A cache of the plans of a copy, for all of its shares. Most shares have the same boxes, and
-/// making a plan takes longer than filling a small share.
+/// A cache of the plans of a copy, for all of its shares and for later runs of the same nest, which
+/// may have another number of threads or a destination of another alignment. Most shares have the
+/// same boxes, and making a plan takes longer than filling a small share.
 #[derive(Default)]
 pub(super) struct Plans {
     kinds: Mutex<CachedPlans>,
@@ -107,6 +108,12 @@ impl Plans {
     pub(super) fn bytes(&self) -> usize {
         let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         let CachedPlans { tiles, patterns, expanded, staged, packed, converted } = &*kinds;
+        let lists = size_of_val(&tiles[..])
+            + size_of_val(&patterns[..])
+            + size_of_val(&expanded[..])
+            + size_of_val(&staged[..])
+            + size_of_val(&packed[..])
+            + size_of_val(&converted[..]);
         let blocks = |(parts, _): &BlockOf| size_of_val(&parts[..]);
         let tiles = tiles.iter().map(|of| of.plan.bytes());
         let patterns = patterns
@@ -122,7 +129,8 @@ impl Plans {
             PackedCopy::Bits(copy) => copy.bytes(),
         });
         let converted = converted.iter().flat_map(|(_, plan)| plan).map(|plan| plan.bytes());
-        tiles.chain(patterns).chain(expanded).chain(staged).chain(packed).chain(converted).sum()
+        let plans = tiles.chain(patterns).chain(expanded).chain(staged).chain(packed);
+        lists + plans.chain(converted).sum::<usize>()
     }
 
     /// Returns the pattern or the buffered copy that fills `block`, in units of `unit` bytes, at
@@ -158,7 +166,7 @@ type Extents = SmallVec<[usize; 8]>;
 /// A plan, with a description of the boxes that it can copy: their extents, strides and alignment
 /// to cache lines.
 struct CachedPlan {
-    start: LineAlignment,
+    streams: Streams,
     extents: Extents,
     strides: AxisStrides,
     plan: Arc<TilePlan>,
@@ -219,9 +227,8 @@ impl Task<'_> {
 
     /// Returns the plan for boxes of these extents and strides, from the cache if it has one.
     fn plan(&self, streams: Streams, extents: &Extents, strides: &AxisStrides) -> Arc<TilePlan> {
-        let start = streams.start;
         let same = |of: &CachedPlan| {
-            let same = of.start == start && of.extents == *extents && of.strides == *strides;
+            let same = of.streams == streams && of.extents == *extents && of.strides == *strides;
             same.then(|| of.plan.clone())
         };
         self.plans.get(
@@ -231,7 +238,7 @@ impl Task<'_> {
                 let axes = plan_axes(extents.iter().copied(), strides);
                 let plan = Arc::new(TilePlan::new(axes, self.unit_stride(), self.simd, streams));
                 let (extents, strides) = (extents.clone(), strides.clone());
-                (CachedPlan { start, extents, strides, plan: plan.clone() }, plan)
+                (CachedPlan { streams, extents, strides, plan: plan.clone() }, plan)
             },
         )
     }
@@ -476,27 +483,29 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Collects a box, to be filled later together with its neighbours. If the list of collected
-    /// boxes is full, fills them. Boxes that repeat in every period are not collected: they are
-    /// filled immediately, after the boxes that were collected earlier.
+    /// boxes is full, fills them. Boxes that repeat in every period are collected only if the
+    /// periods are the steps of outer axes. Others are filled immediately, after the boxes that were
+    /// collected earlier.
     fn find(&mut self, found: &Resolved) {
         match *found {
             Resolved::Box(walk_box, value, case) => {
                 self.found.push(FoundBox { walk_box: walk_box.clone(), value, case });
-                if self.found.len() == FOUND_BOXES {
+                if self.found.len() >= FOUND_BOXES {
                     self.fill_found();
                 }
             }
-            Resolved::Repeated(of) => {
-                if self.is_along_outer_axes(of) {
-                    for FoundBox { walk_box, value, case } in &of.boxes {
-                        let mut all = walk_box.clone();
-                        let repeats = all.ranges.iter_mut().zip(&of.periods.repeats);
-                        repeats
-                            .for_each(|(range, &times)| range.1 += times.cast_signed() as i64 - 1);
-                        self.find(&Resolved::Box(&all, *value, *case));
-                    }
-                    return;
+            Resolved::Repeated(of) if self.is_along_outer_axes(of) => {
+                if self.found.len() + of.boxes.len() > FOUND_BOXES {
+                    self.fill_found();
                 }
+                for FoundBox { walk_box, value, case } in &of.boxes {
+                    let mut all = walk_box.clone();
+                    let repeats = all.ranges.iter_mut().zip(&of.periods.repeats);
+                    repeats.for_each(|(range, &times)| range.1 += times.cast_signed() as i64 - 1);
+                    self.found.push(FoundBox { walk_box: all, value: *value, case: *case });
+                }
+            }
+            Resolved::Repeated(_) => {
                 self.fill_found();
                 self.fill(found);
             }
@@ -508,7 +517,9 @@ impl Filling<'_, '_, '_> {
     /// every step. A block can then have the boxes of several periods, for example those of the
     /// whole tiles and of the partial tiles of a small matrix.
     fn is_along_outer_axes(&self, Repeated { periods, boxes, .. }: &Repeated) -> bool {
-        let few = self.found.len() + boxes.len() < FOUND_BOXES;
+        if self.runner.task.simd.is_none() || boxes.len() > FOUND_BOXES {
+            return false;
+        }
         let alike = |axis: usize| {
             let (low, end) = periods.first.ranges[axis];
             let moves = |case: usize| {
@@ -518,8 +529,7 @@ impl Filling<'_, '_, '_> {
             axis < self.block_axis && end - low == 1 && boxes.iter().all(|of| moves(of.case))
         };
         let repeats = periods.repeats.iter().enumerate();
-        let in_blocks = self.runner.task.simd.is_some() && few;
-        in_blocks && repeats.filter(|(_, times)| **times > 1).all(|(axis, _)| alike(axis))
+        repeats.filter(|(_, times)| **times > 1).all(|(axis, _)| alike(axis))
     }
 
     /// Fills the collected boxes. Boxes that form a block of the destination are filled by one
@@ -1035,19 +1045,23 @@ impl Filling<'_, '_, '_> {
             same,
             || {
                 let simd = Simd::best(task.streams.machine);
-                let pattern = |most| {
-                    let of = axes.iter().copied();
-                    BitPattern::new(simd, bits, of, (from, to), most).map(Arc::new)
-                };
-                let copy = if let Some(pattern) = pattern(matrix.min(CYCLES_OF_BYTES)) {
-                    PackedCopy::Bits(pattern)
-                } else {
-                    let staged = StagedCopy::of_packed(task.streams.machine, axes.iter().copied());
-                    let buffer = staged.cycles_of_packed();
-                    match (buffer > CYCLES_OF_BYTES).then(|| pattern(matrix.min(buffer))) {
-                        Some(Some(pattern)) => PackedCopy::Bits(pattern),
-                        _ if buffer < matrix => PackedCopy::Staged(Arc::new(staged)),
-                        _ => PackedCopy::Plan,
+                let of = || axes.iter().copied();
+                let pattern = BitPattern::new(simd, bits, of(), (from, to), matrix);
+                // A buffer takes at least this time.
+                let few = |pattern: &BitPattern| pattern.cycles < CYCLES_OF_BYTES;
+                let copy = match pattern {
+                    Some(pattern) if few(&pattern) => PackedCopy::Bits(Arc::new(pattern)),
+                    None if matrix <= CYCLES_OF_BYTES => PackedCopy::Plan,
+                    pattern => {
+                        let staged = StagedCopy::of_packed(task.streams.machine, of());
+                        let buffer = staged.cycles_of_packed();
+                        match pattern {
+                            Some(pattern) if pattern.cycles < buffer => {
+                                PackedCopy::Bits(Arc::new(pattern))
+                            }
+                            _ if buffer < matrix => PackedCopy::Staged(Arc::new(staged)),
+                            _ => PackedCopy::Plan,
+                        }
                     }
                 };
                 let axes = axes.into();

@@ -8,10 +8,10 @@
 
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 
-use super::set::Simd;
+use super::{super::bits::Bits, set::Simd};
 
 /// The size of a register, in bytes.
-const WIDTH: usize = 64;
+pub(in crate::host) const WIDTH: usize = 64;
 
 /// The bytes of a register, for example the index of the byte that a shuffle selects for each.
 #[derive(Clone, Copy, Debug)]
@@ -48,24 +48,6 @@ pub(in crate::host) struct BitRegister {
     pub(in crate::host) shifts: Vec<ByteTable>,
 }
 
-/// The bits of units in the bytes of the destination.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::host) struct Fields {
-    /// The size of a unit of the source, in bits: 1, 2, 4 or 8.
-    pub(in crate::host) src: u32,
-    /// The size of a unit of the destination, in bits: 1, 2, 4 or 8.
-    pub(in crate::host) dst: u32,
-    /// True if widening fills the new bits with copies of the sign bit.
-    pub(in crate::host) sign_extend: bool,
-}
-
-impl Fields {
-    /// Returns the number of lanes.
-    pub(in crate::host) fn lanes(self) -> usize {
-        8 / self.dst as usize
-    }
-}
-
 /// The loads of a register without their tables, and the place of the register in the block.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
 #[derive(Clone, Debug)]
@@ -89,7 +71,7 @@ struct LoadedTerm {
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // no instructions
 #[derive(Clone, Debug)]
 pub(in crate::host) struct BitBlock {
-    fields: Fields,
+    bits: Bits,
     registers: Vec<StoredRegister>,
     terms: Vec<LoadedTerm>,
     /// The tables of the terms of each register, followed by its shifts.
@@ -110,18 +92,18 @@ impl BitBlock {
     ///
     /// # Panics
     ///
-    /// Panics if a register does not lie inside the block, if it has another length than 8, 16, 32
-    /// or 64 bytes, if the pieces of a term do not fit into a register or have other numbers than
-    /// 1, 2, 4 or 8, or if a lane lacks a table.
+    /// Panics if there are no registers, if a register does not lie inside the block or has another
+    /// length than 8, 16, 32 or 64 bytes, if the pieces of a term are not 1 of 64 bytes, 2 of 32, 4
+    /// of 16, or 2, 4 or 8 of 8 bytes, or if a lane lacks a table.
     pub(in crate::host) fn new(
-        fields: Fields,
+        bits: Bits,
         registers: &[BitRegister],
         bytes: usize,
         kept: [u8; 2],
     ) -> Self {
-        let lanes = fields.lanes();
+        let lanes = bits.lanes();
         let mut block = Self {
-            fields,
+            bits,
             registers: Vec::new(),
             terms: Vec::new(),
             tables: Vec::new(),
@@ -130,6 +112,7 @@ impl BitBlock {
             kept,
             loads: (isize::MAX, isize::MIN),
         };
+        assert!(!registers.is_empty() && matches!(lanes, 1 | 2 | 4 | 8), "{lanes} lanes");
         for BitRegister { to, length, terms, shifts } in registers {
             assert!(matches!(*length, 8 | 16 | 32 | WIDTH), "{length} bytes");
             assert!(to + length <= bytes, "a register outside the block");
@@ -214,9 +197,9 @@ impl Simd {
             // SAFETY: the instruction set was detected. The range `loads` has all loads of the
             // block, and its registers lie in its first `bytes` bytes. The assertions have compared
             // both with the slices for the first and the last repetition, and the others lie
-            // between them. `BitBlock::new` has made the tables of as many lanes as units have.
+            // between them. `BitBlock::new` checked that there is a table for each lane.
             unsafe {
-                match block.fields.lanes() {
+                match block.bits.lanes() {
                     1 => x86::blocks::<1>(block, times, from, to),
                     2 => x86::blocks::<2>(block, times, from, to),
                     4 => x86::blocks::<4>(block, times, from, to),
@@ -250,17 +233,17 @@ mod x86 {
         (mut to, to_step): (*mut u8, isize),
     ) {
         let [keeps_first, keeps_last] = block.kept;
-        let fields = block.fields;
+        let bits = block.bits;
         // The bits of a unit in each lane, its sign bit in the source, and all of its bits in the
         // destination.
-        let in_lane = |bits: u32| -> [__m512i; LANES] {
+        let in_lane = |unit: u32| -> [__m512i; LANES] {
             std::array::from_fn(|lane| {
-                _mm512_set1_epi8(((bits << (lane as u32 * fields.dst)) as u8).cast_signed())
+                _mm512_set1_epi8(((unit << (lane as u32 * bits.dst)) as u8).cast_signed())
             })
         };
-        let values = in_lane(0xff >> (8 - fields.src.min(fields.dst)));
-        let sign = fields.sign_extend && fields.dst > fields.src;
-        let (signs, units) = (in_lane(1 << (fields.src - 1)), in_lane(0xff >> (8 - fields.dst)));
+        let values = in_lane(0xff >> (8 - bits.src.min(bits.dst)));
+        let sign = bits.sign_extend && bits.dst > bits.src;
+        let (signs, units) = (in_lane(1 << (bits.src - 1)), in_lane(0xff >> (8 - bits.dst)));
         for time in 0..times {
             // SAFETY: the caller guarantees that all loads and stores are inside the images, and
             // the block has tables for all lanes of all terms and registers.

@@ -29,7 +29,7 @@ mod set;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub(super) use bit_blocks::{BitBlock, BitRegister, BitTerm, ByteTable, Fields};
+pub(super) use bit_blocks::{BitBlock, BitRegister, BitTerm, ByteTable, WIDTH};
 pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
 pub(super) use loops::{choose_units, each_unit};

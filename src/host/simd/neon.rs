@@ -18,7 +18,7 @@ use super::{
 select!(neon, "neon", 1, 16, vdupq_n_u8(0), term, store, write_16);
 
 // With Neon, ordinary stores take the place of non-temporal ones.
-registers!(registers_16, "neon", 16, lanes_16, part, write_16, write_16, store_part_16);
+registers!(registers_16, "neon", 16, lanes_16, pieces_of_term, write_16, write_16, store_part_16);
 
 transpose!(transpose_16, "neon", 1, lanes_16, low_16, high_16, permute_16, write_16);
 
@@ -67,10 +67,10 @@ unsafe fn write_16(to: *mut u8, bytes: uint8x16_t) {
     unsafe { vst1q_u8(to, bytes) }
 }
 
-/// Adds the bytes of the only load of a part of a register.
+/// Adds the bytes of a term, which has one load.
 #[inline]
 #[target_feature(enable = "neon")]
-unsafe fn part(
+unsafe fn pieces_of_term(
     bytes: uint8x16_t,
     load: impl Fn(usize) -> *const u8,
     places: *const u8,

@@ -4,7 +4,8 @@
 //!
 //! For example, a register of four RGB pixels with a zero byte after each needs one load of 16
 //! bytes and a *table*. For each byte of the register, the table has the index of the byte to take
-//! from the load, or an entry that means that the load does not provide it.
+//! from the load, or an entry that means that the load does not provide it. A load with its table
+//! is a *term*. In registers of 64 bytes, a term may also load several *pieces* of eight bytes.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -285,8 +286,10 @@ impl Registers {
                 tables[table + usize::from(index)] = at as u8;
             }
         }
-        // A register is put together from a power of two of pieces. Further ones repeat the last.
-        let count = parts.len().next_power_of_two();
+        // A term loads one whole register, or 2, 4 or 8 pieces. The last piece is repeated to fill
+        // up that number.
+        let least = if length == PIECE { 2 } else { 1 };
+        let count = parts.len().max(least).next_power_of_two();
         if let Some(&last) = self.loads.last() {
             (parts.len()..count).for_each(|_| self.load(last));
         }
@@ -319,8 +322,8 @@ impl Registers {
         (self.loads.len(), self.stores.len())
     }
 
-    /// Returns the number of loads of whole registers that take as long as all loads, and the
-    /// number of their tables.
+    /// Returns the cost of all loads, as a number of loads of whole registers, and the number of
+    /// tables that select from them.
     pub(in crate::host) fn whole_loads(&self) -> (usize, usize) {
         let of_pieces = self.terms.iter().filter(|&&pieces| pieces > 1);
         let half_cycles = of_pieces.fold(0, |sum, &pieces| {
@@ -716,6 +719,28 @@ macro_rules! registers {
 mod tests {
     use super::*;
     use crate::host::{machine::Machine, stream::streaming};
+
+    /// A term of a single load always reads a whole register, also if one piece is left over.
+    #[test]
+    fn terms_of_one_load_read_whole_registers() {
+        for simd in Simd::all(Machine::here()) {
+            for places in 1..=simd.width().cast_signed() {
+                let bytes: Vec<PatternByte> = (0..simd.width().cast_signed())
+                    .map(|n| PatternByte::Read { source: 0, at: n % places * 1000 })
+                    .collect();
+                let of = Registers::new(simd, [(0, &bytes[..])], usize::MAX).expect("registers");
+                let mut loads = &of.loads[..];
+                for &count in &of.terms {
+                    let (term, others) = loads.split_at(usize::from(count));
+                    loads = others;
+                    let read = term.iter().map(|load| load.length).sum::<usize>();
+                    assert!(count > 1 || read == simd.width(), "{places} places: {term:?}");
+                    assert!(read <= simd.width(), "{places} places: {term:?}");
+                }
+                assert!(loads.is_empty());
+            }
+        }
+    }
 
     /// Tests every instruction set on runs of many lengths, from two sources and constants, against
     /// plain copies; also where loads reach past the ends of the sources.

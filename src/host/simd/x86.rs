@@ -60,14 +60,32 @@ transpose!(
     write_64
 );
 
-registers!(registers_16, "ssse3", 16, lanes_16, part_16, write_16, stream_16, store_part_16);
-registers!(registers_16_of_avx2, "avx2", 16, lanes_16, part_16, write_16, stream_16, store_part_16);
+registers!(
+    registers_16,
+    "ssse3",
+    16,
+    lanes_16,
+    pieces_of_term_16,
+    write_16,
+    stream_16,
+    store_part_16
+);
+registers!(
+    registers_16_of_avx2,
+    "avx2",
+    16,
+    lanes_16,
+    pieces_of_term_16,
+    write_16,
+    stream_16,
+    store_part_16
+);
 registers!(
     registers_64,
     "avx512f,avx512bw,avx512vbmi",
     64,
     whole_64,
-    part_64,
+    pieces_of_term_64,
     write_64,
     stream_64,
     store_part_64
@@ -249,10 +267,10 @@ unsafe fn term_16(bytes: __m128i, load: impl Fn(usize) -> *const u8, places: *co
     }
 }
 
-/// Adds the bytes of the only load of a part of a register.
+/// Adds the bytes of a term, which has one load.
 #[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn part_16(
+unsafe fn pieces_of_term_16(
     bytes: __m128i,
     load: impl Fn(usize) -> *const u8,
     places: *const u8,
@@ -322,10 +340,10 @@ unsafe fn term_64(bytes: __m512i, load: impl Fn(usize) -> *const u8, places: *co
     }
 }
 
-/// Adds bytes of one load of 64 bytes, or of 2, 4 or 8 `pieces` of eight bytes.
+/// Adds the bytes of a term: one load of 64 bytes, or 2, 4 or 8 `pieces` of eight bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-unsafe fn part_64(
+unsafe fn pieces_of_term_64(
     bytes: __m512i,
     load: impl Fn(usize) -> *const u8,
     places: *const u8,
