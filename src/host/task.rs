@@ -838,9 +838,9 @@ impl Filling<'_, '_, '_> {
                     if let Some(step) = task.broadcast(of.clone(), (source, from), to) {
                         step
                     } else {
-                        let streams = self.streams(to);
-                        let plan =
-                            Arc::new(TilePlan::new(of, task.unit_stride(), task.simd, streams));
+                        let extents: Extents = of.clone().map(|axis| axis.extent).collect();
+                        let strides = of.map(|axis| (axis.src, axis.dst)).collect();
+                        let plan = task.plan(self.streams(to), &extents, &strides);
                         self.copy(plan, axes, (source, from), to)
                     }
                 }

@@ -89,6 +89,8 @@ pub(in crate::host) struct Registers {
     loads: Vec<ByteLoad>,
     /// The number of loads of each term: 1, or a power of two for loads of pieces.
     terms: Vec<u8>,
+    /// The number of loads without repetitions of the last piece of a term.
+    different: usize,
     /// The tables of the registers, aligned to cache lines. A register has one table with its
     /// constants, and one table for each of its terms. For each byte of the register, the table of
     /// a term has the index of a loaded byte, or at least [`NO_BYTE`] if another table provides
@@ -190,8 +192,8 @@ impl Registers {
     /// Returns the registers that write `runs`. Each run has its offset in the destination and its
     /// bytes. If a run is longer than a register, its last register overlaps the one before it.
     ///
-    /// Returns `None` if the registers need more than `most` loads in total, or if there are no
-    /// runs.
+    /// Returns `None` if the registers need more than `most` different loads in total, or if there
+    /// are no runs.
     pub(in crate::host) fn new<'a>(
         simd: Simd,
         runs: impl IntoIterator<Item = (isize, &'a [PatternByte])>,
@@ -203,6 +205,7 @@ impl Registers {
             stores: Vec::new(),
             loads: Vec::new(),
             terms: Vec::new(),
+            different: 0,
             tables: Vec::new(),
             reach: SmallVec::new(),
             written: (isize::MAX, isize::MIN),
@@ -216,7 +219,7 @@ impl Registers {
                 let end = (start + width).min(bytes.len());
                 let first = end.saturating_sub(width).min(start);
                 of.add(to + first.cast_signed(), &bytes[first..end], &mut tables);
-                if of.loads.len() > most {
+                if of.different > most {
                     return None;
                 }
                 start = end;
@@ -294,6 +297,7 @@ impl Registers {
             (parts.len()..count).for_each(|_| self.load(last));
         }
         self.terms.push(count as u8);
+        self.different += parts.len();
     }
 
     /// Adds a load.
@@ -317,9 +321,9 @@ impl Registers {
             + size_of_val(&self.lines[..])
     }
 
-    /// Returns the number of loads and the number of stores.
+    /// Returns the number of different loads, and the number of stores.
     pub(in crate::host) fn operations(&self) -> (usize, usize) {
-        (self.loads.len(), self.stores.len())
+        (self.different, self.stores.len())
     }
 
     /// Returns the cost of all loads, as a number of loads of whole registers, and the number of
