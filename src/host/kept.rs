@@ -31,6 +31,13 @@ struct CachedCopy {
     bytes: usize,
 }
 
+impl CachedCopy {
+    /// Returns true if this is a copy of `nest` on `machine`.
+    fn is_of(&self, machine: &'static Machine, nest: &CopyNest) -> bool {
+        std::ptr::eq(self.machine, machine) && self.nest == *nest
+    }
+}
+
 /// The part of a copy that is remembered.
 #[derive(Clone)]
 enum Kept {
@@ -76,8 +83,7 @@ pub(super) fn keep_plans(machine: &'static Machine, nest: &CopyNest, plans: Arc<
 /// used one.
 fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Kept> {
     LAST.with_borrow_mut(|last| {
-        let is_same = |of: &CachedCopy| std::ptr::eq(of.machine, machine) && of.nest == *nest;
-        let found = last.iter().position(is_same)?;
+        let found = last.iter().position(|of| of.is_of(machine, nest))?;
         last[..=found].rotate_right(1);
         Some(last[0].kept.clone())
     })
@@ -88,8 +94,7 @@ fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Kept> {
 fn keep(machine: &'static Machine, nest: &CopyNest, kept: Kept, bytes: usize) {
     LAST.with_borrow_mut(|last| {
         // A copy that is remembered already has been found, and so is usually the first one.
-        let is_same = |of: &CachedCopy| std::ptr::eq(of.machine, machine) && of.nest == *nest;
-        let nest = match last.iter().position(is_same) {
+        let nest = match last.iter().position(|of| of.is_of(machine, nest)) {
             Some(found) => last.remove(found).nest,
             None => nest.clone(),
         };

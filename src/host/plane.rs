@@ -4,7 +4,11 @@
 
 use smallvec::SmallVec;
 
-use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
+use super::{
+    shuffle::Shuffle,
+    simd::{CYCLES_OF_LOAD, Simd},
+    stream::LINE,
+};
 
 /// The greatest number of units on the shorter side of a matrix for which byte shuffles are at
 /// least as fast as transposing partly filled squares. Squares gain nothing for pixels of 5 bytes,
@@ -15,12 +19,10 @@ const FEW_UNITS: usize = 4;
 /// The side of the squares that are transposed in registers, in bytes.
 const SQUARE: usize = 16;
 
-/// The approximate numbers of processor cycles for a load of a pattern with its shuffle, and for a
-/// matrix that is transposed, to start and for each line of its squares. They were measured on an
-/// AMD EPYC of family 25 with matrices of 5 by 5 to 60 by 60 units. `f32[3061,7,7]` turned has 0.40
-/// of the rate of memcpy by a pattern and 0.19 in squares; for `u8[212,60,47]` the rates are 0.11
-/// and 0.80.
-const CYCLES_OF_LOAD: usize = 3;
+/// The approximate numbers of processor cycles for a matrix that is transposed, to start and for
+/// each line of its squares. They were measured on an AMD EPYC of family 25 with matrices of 5 by 5
+/// to 60 by 60 units. `f32[3061,7,7]` turned has 0.40 of the rate of memcpy by a pattern and 0.19 in
+/// squares; for `u8[212,60,47]` the rates are 0.11 and 0.80.
 const CYCLES_OF_TILE: usize = 250;
 const CYCLES_OF_SQUARE_LINE: usize = 3;
 

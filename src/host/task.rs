@@ -114,14 +114,9 @@ impl Plans {
             + size_of_val(&staged[..])
             + size_of_val(&packed[..])
             + size_of_val(&converted[..]);
-        let blocks = |(parts, _): &BlockOf| size_of_val(&parts[..]);
         let tiles = tiles.iter().map(|of| of.plan.bytes());
-        let patterns = patterns
-            .iter()
-            .map(|of| blocks(&of.block) + of.plan.as_ref().map_or(0, |plan| plan.bytes()));
-        let expanded = expanded
-            .iter()
-            .map(|of| blocks(&of.block) + of.plan.as_ref().map_or(0, |plan| plan.bytes()));
+        let patterns = patterns.iter().map(|of| of.bytes(Pattern::bytes));
+        let expanded = expanded.iter().map(|of| of.bytes(ExpandedCopy::bytes));
         let staged = staged.iter().flat_map(|(_, plan)| plan).map(|plan| plan.bytes());
         let packed = packed.iter().map(|of| match &of.copy {
             PackedCopy::Plan => 0,
@@ -423,6 +418,13 @@ struct CachedBlock<P> {
     block: BlockOf,
     loops: SmallVec<[PlanAxis; 8]>,
     plan: Option<Arc<P>>,
+}
+
+impl<P> CachedBlock<P> {
+    /// Returns the approximate memory of the description of the block and of its plan, in bytes.
+    fn bytes(&self, of_plan: impl FnOnce(&P) -> usize) -> usize {
+        size_of_val(&self.block.0[..]) + self.plan.as_deref().map_or(0, of_plan)
+    }
 }
 
 impl Filling<'_, '_, '_> {

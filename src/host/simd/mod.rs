@@ -33,7 +33,9 @@ pub(super) use bit_blocks::{BitBlock, BitRegister, BitTerm, ByteTable, WIDTH};
 pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
 pub(super) use loops::{choose_units, each_unit};
-pub(super) use registers::{PatternByte, PatternLoop, PatternSource, Registers, span};
+pub(super) use registers::{
+    CYCLES_OF_LOAD, PatternByte, PatternLoop, PatternSource, Registers, span,
+};
 pub(super) use select::{NO_BYTE, Selection, TRIPLE};
 pub(super) use set::Simd;
 pub(super) use transpose::Inner;

@@ -43,10 +43,13 @@ const MOST_PREFETCHED: usize = 32;
 const PIECE: usize = 8;
 const MOST_PIECES: usize = 8;
 
-/// The approximate numbers of processor cycles, times two, for a load of a whole register with its
-/// shuffle, and for a piece. They were measured on an AMD EPYC of family 25. A load of 64 bytes
-/// that crosses a cache line takes as long as two.
-const HALF_CYCLES_OF_LOAD: usize = 6;
+/// The approximate number of processor cycles for a load of a whole register with its shuffle,
+/// measured on an AMD EPYC of family 25. A load of 64 bytes that crosses a cache line takes as long
+/// as two.
+pub(in crate::host) const CYCLES_OF_LOAD: usize = 3;
+
+/// Twice that number, and twice the number of cycles for a piece of eight bytes.
+const HALF_CYCLES_OF_LOAD: usize = 2 * CYCLES_OF_LOAD;
 const HALF_CYCLES_OF_PIECE: usize = 3;
 
 /// The origin of one byte that [`Registers`] write.
