@@ -240,8 +240,8 @@ impl Bits {
         let bands = rows.div_ceil(BAND);
         // Units of another width are first brought to the narrower one, line by line.
         let width = columns.div_ceil(per);
-        let (lines, from, starts) = if self.src == bits {
-            (source, tile.from, tile.rows.0)
+        let (lines, from, starts, step) = if self.src == bits {
+            (source, tile.from, tile.rows.0, tile.steps[0].map(|(src, _)| src))
         } else {
             let pitch = width.next_multiple_of(WORD_BYTES) + 2 * WORD_BYTES;
             grow(&mut room.lines, rows * pitch + LINE);
@@ -251,23 +251,13 @@ impl Bits {
                 self.narrow(source, byte_index(tile.from + row), (line, columns), &mut room.bytes);
                 room.starts.push((number * pitch * per).cast_signed());
             }
-            (&room.lines[..], 0, &room.starts[..])
+            (&room.lines[..], 0, &room.starts[..], Some(pitch * per))
         };
         let pitch = band_bytes(width);
         grow(&mut room.spread, bands * pitch);
-        turn_bands((lines, from, starts), (&mut room.spread, pitch), columns, bits);
-        // Prefetch the same lines of the next tile.
+        turn_bands((lines, from, starts, step), (&mut room.spread, pitch), columns, bits);
         if let Some(next) = next {
-            let shift = 3 - self.src.ilog2();
-            let length = columns >> shift;
-            let mut last = 0;
-            for row in tile.rows.0 {
-                let first = byte_index(next + row) >> shift;
-                // Short lines share a cache line with the line before them.
-                let from = if (first + length) / LINE == last / LINE { length + 1 } else { 0 };
-                last = first + length;
-                (from..=length).step_by(LINE).for_each(|at| prefetch_byte(source, first + at));
-            }
+            self.prefetch(source, tile, next);
         }
         room.reads.clear();
         room.reads.extend((0..bands).map(|band| (band * pitch).cast_signed()));
@@ -365,6 +355,24 @@ impl Bits {
                 let (slice, to) = destination.place(tile.to + write);
                 pack(&line[..rows], slice, to, self.dst);
             }
+        }
+    }
+
+    /// Prefetches the lines of the next tile, which begins at unit `next` of the source and has the
+    /// shape of `tile`.
+    fn prefetch(self, source: &[u8], tile: &CopyTile, next: isize) {
+        let shift = 3 - self.src.ilog2();
+        let (rows, length) = (tile.rows.0, tile.columns.0.len() >> shift);
+        let first = |row: isize| byte_index(next + row) >> shift;
+        let each = |from: usize, end: usize| {
+            (from..=end).step_by(LINE).for_each(|at| prefetch_byte(source, at));
+        };
+        match (tile.steps[0], rows) {
+            // Lines that are close together are one range.
+            (Some((step, _)), &[row, .., last]) if step >> shift <= LINE => {
+                each(first(row), first(last) + length);
+            }
+            _ => rows.iter().for_each(|&row| each(first(row), first(row) + length)),
         }
     }
 

@@ -13,7 +13,10 @@ use super::{
     simd::Simd,
     stream::{LINE, Stream, prefetch_byte},
     strips::{Strips, joins},
-    tile::{CopyTile, DynamicUnits, MoveTile, Squares, Transpose, Units, byte_index, each_unit},
+    tile::{
+        CopyTile, DynamicUnits, MoveTile, Squares, Transpose, Units, byte_index, copy_run,
+        each_unit,
+    },
 };
 
 const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with those of the cache");
@@ -129,7 +132,7 @@ impl BoxCopy<'_, '_> {
                 let to = destination.bytes(to, plan.unit);
                 match &stream {
                     Some((stream, _)) => stream.copy(to, from),
-                    _ => to.copy_from_slice(from),
+                    _ => copy_run(to, from),
                 }
             });
         });

@@ -446,7 +446,14 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
             .iter()
             .filter(|(form, _)| is_linear(form, &bounds))
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
-        if let Some(first) = cuts.min_by_key(Decision::axis) {
+        if let Some(mut first) = cuts.min_by_key(Decision::axis) {
+            // Inside a period, a quotient of an outer axis is cut before, because boxes on both
+            // sides of that cut could not be put together as one block.
+            let forms = undecided.iter().map(|&(form, _)| form);
+            let of_quotient = || cut_quotient(nest, &Depends::of(nest, forms), walk_box, &bounds);
+            if !repeats && let Some(cut) = of_quotient().filter(|cut| cut.axis() < first.axis()) {
+                first = cut;
+            }
             // Look for a period along an axis outside the cut first, because the boxes of a period
             // are then cut only once, and not again in every period. However, if there are many
             // periods along the axis of the cut, each of them would become boxes of its own in the
@@ -545,8 +552,9 @@ fn is_constant(value: Value, bounds: &Bounds) -> bool {
     low == high
 }
 
-/// Cuts a box so that in each part, the first varying quotient has about half as many values.
-/// Returns `None` if no quotient varies with the axes.
+/// Cuts a box so that in each part, a varying quotient has about half as many values. Takes the
+/// quotient for which the axis of the cut is outermost. Returns `None` if no quotient varies with
+/// the axes.
 fn cut_quotient(
     nest: &CopyNest,
     depends: &Depends,
@@ -554,13 +562,14 @@ fn cut_quotient(
     bounds: &Bounds,
 ) -> Option<Decision> {
     let quotients = nest.quotients().iter().enumerate();
-    quotients.filter(|&(number, _)| depends.quotients[number]).find_map(
+    let cuts = quotients.filter(|&(number, _)| depends.quotients[number]).filter_map(
         |(number, Quotient { of, by })| {
             let (low, high) = bounds.of_value(Value::Quotient(number));
             let threshold = (low + (high - low + 1) / 2) * signed(*by);
             (low < high && is_known(nest, of, bounds)).then(|| cut(of, threshold, walk_box, bounds))
         },
-    )
+    );
+    cuts.min_by_key(Decision::axis)
 }
 
 /// Returns true if a form depends on no lookup that still varies in the box.
@@ -645,4 +654,39 @@ fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> De
     }
     // One of the two lies inside, because the form has values on both sides of the threshold.
     Decision::Cut { axis, at: if start < first { first } else { last } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{hlo::Module, program::Program};
+
+    /// Every second row has padding only. The boxes of a period are cut at the row first, wherever
+    /// the share begins, because only boxes of one row can be put together as a block.
+    #[test]
+    fn boxes_of_a_period_are_cut_along_outer_axes_first() {
+        let module = "HloModule m
+
+            ENTRY e {
+              x = s16[99,40] parameter(0)
+              zero = s16[] constant(0)
+              ROOT r = s16[200,80] pad(x, zero), padding=1_2_1x0_1_1
+            }";
+        let program = Program::lower(&Module::parse(module).unwrap()).unwrap();
+        let nest = program.steps()[0].nest();
+        let (mut periods, images) = (0, [&[][..], &[][..]]);
+        for first in [0, 1, 2, 3, 20, 21] {
+            let mut share = WalkBox::whole(nest);
+            share.ranges[0].0 = first;
+            let of = NestWithImages { nest, images: &images };
+            resolve(of, share, true, &mut |found| {
+                let Resolved::Repeated(Repeated { boxes, .. }) = found else { return };
+                periods += 1;
+                for FoundBox { walk_box, .. } in boxes {
+                    assert_eq!(walk_box.extents().next(), Some(1), "{first} {walk_box:?}");
+                }
+            });
+        }
+        assert!(periods >= 6, "{periods}");
+    }
 }

@@ -19,6 +19,7 @@ use super::{
     lane::{Lane, is_narrow},
     stream::{LINE, prefetch_byte},
     tables::{SourceTable, outer_axes},
+    tile::copy_run,
     windows,
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Depends, Gaps, Lookup, Value, signed};
@@ -279,7 +280,7 @@ impl Gathered<'_> {
                             }
                             let to = place(row) * self.unit;
                             let from = units[row].unit_index() * self.unit;
-                            out[to..to + bytes].copy_from_slice(&source[from..from + bytes]);
+                            copy_run(&mut out[to..to + bytes], &source[from..from + bytes]);
                         }
                     }
                 }
@@ -382,7 +383,7 @@ impl Gathered<'_> {
         for (row, out) in out.chunks_exact_mut(bytes).enumerate() {
             if takes(row) {
                 let first = units[row].unit_index() * self.unit;
-                out.copy_from_slice(&source[first..first + bytes]);
+                copy_run(out, &source[first..first + bytes]);
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use wide::{i16x8, u8x16, u16x8};
 
-use super::simd::Simd;
+use super::{simd::Simd, tile::copy_run};
 
 /// True on little-endian processors: the first byte of a 16-bit word is its lower half.
 const LITTLE: bool = cfg!(target_endian = "little");
@@ -12,6 +12,9 @@ const LITTLE: bool = cfg!(target_endian = "little");
 /// units before them, as [`spread`] does. Fewer units are unpacked faster through words that begin
 /// inside bytes.
 const LONG_PIECE: usize = 64;
+
+/// The least number of groups of eight units that fill a register, which has 32 bytes or fewer.
+const LEAST_GROUPS: usize = 4;
 
 /// The size of a word in which bits are shifted, in bytes.
 pub(super) const WORD_BYTES: usize = 8;
@@ -81,7 +84,7 @@ fn spread_widest<const BITS: usize, const PER: usize>(
     source: &[u8],
     units: &mut [[u8; 8]],
 ) -> usize {
-    if units.len() < 2 * PER {
+    if units.len() < LEAST_GROUPS {
         return 0;
     }
     match Simd::here().map_or(0, |simd| simd.spread::<BITS>(source, units)) {
@@ -96,7 +99,7 @@ fn gather_widest<const BITS: usize, const PER: usize>(
     units: &[[u8; 8]],
     packed: &mut [u8],
 ) -> usize {
-    if units.len() < 2 * PER {
+    if units.len() < LEAST_GROUPS {
         return 0;
     }
     match Simd::here().map_or(0, |simd| simd.pack::<BITS>(units, packed)) {
@@ -253,7 +256,7 @@ pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
     let (inside, past) = line.split_at_mut(length);
     past.fill(0);
     if shift == 0 {
-        return inside.copy_from_slice(&source[..length]);
+        return copy_run(inside, &source[..length]);
     }
     let after = source.get(1..).unwrap_or_default();
     let (most, last) = inside.split_at_mut(length.min(after.len()));
@@ -382,17 +385,23 @@ pub(super) fn move_units(
     count: usize,
     bits: u32,
 ) {
-    let per = 8 / bits as usize;
-    // Units outside the whole bytes of the destination are moved separately: the `head` units
-    // before these bytes, and the units from `tail` on.
-    let head = (to.wrapping_neg() % per).min(count);
-    let whole = (count - head) / per;
-    let tail = head + whole * per;
-    for number in (0..head).chain(tail..count) {
-        pack(&[unit(source, from + number, bits)], destination, to + number, bits);
+    let [from, to, length] = [from, to, count].map(|units| units * bits as usize);
+    // The bits before and after the whole bytes of the destination are moved separately.
+    let head = (to.wrapping_neg() % 8).min(length);
+    let whole = (length - head) / 8;
+    let tail = head + whole * 8;
+    for (done, end) in [(0, head), (tail, length)] {
+        if done < end {
+            let first = (from + done) / 8;
+            let next = source.get(first + 1).copied().unwrap_or_default();
+            let both = u16::from_le_bytes([source[first], next]) >> ((from + done) % 8);
+            let shift = (to + done) % 8;
+            let mask = u8::MAX >> (8 - (end - done)) << shift;
+            let byte = &mut destination[(to + done) / 8];
+            *byte = *byte & !mask | both.to_le_bytes()[0] << shift & mask;
+        }
     }
-    let line = &mut destination[(to + head) / per..][..whole];
-    take(source, from + head, line, bits);
+    take(source, from + head, &mut destination[(to + head) / 8..][..whole], 1);
 }
 
 /// The number of lines of a band. The units of as many lines fill whole bytes for every width.
@@ -413,9 +422,10 @@ fn line_at(place: usize, bits: u32) -> usize {
 /// begins at unit `from + rows[n]` of `image`. A band has the units of all of its lines for one
 /// column, in the order of the lines, then those for the next column, and so on. It is written to
 /// byte `n * pitch` of `out`. Lines that the last band lacks have any value, and so have the bytes
-/// after the last column, up to [`band_bytes`].
+/// after the last column, up to [`band_bytes`]. `step` is the distance between lines in units, if
+/// it is constant.
 pub(super) fn turn_bands(
-    (image, from, rows): (&[u8], isize, &[isize]),
+    (image, from, rows, step): (&[u8], isize, &[isize], Option<usize>),
     (out, pitch): (&mut [u8], usize),
     columns: usize,
     bits: u32,
@@ -424,8 +434,8 @@ pub(super) fn turn_bands(
     let simd = Simd::here();
     let (mut rows, mut out) = (rows, out);
     while !rows.is_empty() {
-        let done =
-            simd.map_or(0, |simd| simd.turn_bands((image, from, rows), (out, pitch), width, bits));
+        let lines = (image, from, rows, step);
+        let done = simd.map_or(0, |simd| simd.turn_bands(lines, (out, pitch), width, bits));
         rows = rows.get(done * BAND..).unwrap_or_default();
         if rows.is_empty() {
             return;
@@ -573,11 +583,16 @@ mod tests {
             assert_eq!(done, groups, "{BITS} {first} {count}");
             assert_eq!(registers.as_flattened(), &expected[..groups * 8], "{BITS} {first} {count}");
         }
-        let whole = &mut vec![[0; 8]; count / 8];
-        let is_long = whole.len() >= 2 * PER;
-        assert_eq!(spread_widest::<BITS, PER>(source, whole) > 0, is_long, "{BITS} {count}");
+        let whole_groups = count / 8;
+        let whole = &mut vec![[0; 8]; whole_groups];
+        // Registers have 16 or 32 bytes, so they may have enough units from four groups on.
+        let is_right = |done: usize| match whole_groups {
+            0..LEAST_GROUPS => done == 0,
+            many => done > 0 || many < 2 * PER,
+        };
+        assert!(is_right(spread_widest::<BITS, PER>(source, whole)), "{BITS} {count}");
         let done = gather_widest::<BITS, PER>(whole, &mut vec![0; whole.len() * BITS]);
-        assert_eq!(done > 0, is_long, "{BITS} {count}");
+        assert!(is_right(done), "{BITS} {count}");
         // The widest registers unpack as many groups, and pack them again.
         let wide = groups / 4 * 4;
         for simd in Simd::all_with_every_machine().filter(|_| first == 0) {
@@ -636,13 +651,15 @@ mod tests {
             {
                 // From the start of the image, and to its end.
                 let last = units - (lines - 1) * apart - columns;
-                for from in [0, 3, last] {
+                for (from, step) in
+                    [(0, None), (0, Some(apart)), (3, Some(apart)), (last, Some(apart))]
+                {
                     let at = |line: usize| (line * apart).cast_signed();
                     let rows: Vec<isize> = (0..lines).map(at).collect();
                     let width = (columns * bits as usize).div_ceil(8);
                     let pitch = band_bytes(width);
                     let mut out = vec![0xa5; lines.div_ceil(BAND) * pitch];
-                    let of = (&image[..], from.cast_signed(), &rows[..]);
+                    let of = (&image[..], from.cast_signed(), &rows[..], step);
                     turn_bands(of, (&mut out, pitch), columns, bits);
                     let mut plain = vec![0xa5; pitch];
                     let starts = std::array::from_fn(|place| {

@@ -22,7 +22,7 @@ use super::{
     staged::{StagedCopy, StagingBuffers},
     stream::Stream,
     task::{Task, has_whole_bytes},
-    tile::byte_index,
+    tile::{byte_index, copy_run},
 };
 
 /// The place in a source from which a pattern, a block that is put together in the same way again
@@ -175,7 +175,7 @@ impl<'a, 'b> StepRunner<'a, 'b> {
                 let source = task.sources[source];
                 each_run(axes, from, to, &mut |from, to| {
                     let from = &source[byte_index(from)..][..bytes];
-                    self.destination.bytes(to, bytes).copy_from_slice(from);
+                    copy_run(self.destination.bytes(to, bytes), from);
                 });
             }
             CopyStep::Again { ref axes, bytes, count, to } => {
@@ -242,7 +242,7 @@ fn repeat(row: &mut [u8], bytes: usize, stream: Option<&Stream>) {
         let (before, after) = row.split_at_mut(done);
         match stream.filter(|_| count >= REPEATED_BYTES / 2) {
             Some(stream) => stream.copy(&mut after[..count], &before[..count]),
-            None => after[..count].copy_from_slice(&before[..count]),
+            None => copy_run(&mut after[..count], &before[..count]),
         }
         done += count;
     }

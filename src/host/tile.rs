@@ -5,7 +5,12 @@ use super::{
     micro::transpose,
     pieces::Destination,
     simd::{Inner, Simd},
+    stream::{LINE, PAGE},
 };
+
+/// The length in bytes from which on a run is copied by [`copy_run`] in pieces if necessary. Shorter runs are copied with
+/// registers by `memcpy` of glibc.
+const LONG_RUN: usize = 1 << 11;
 
 /// A rectangle of units to move: one unit for each combination of a position along the row and a
 /// position along the column.
@@ -123,10 +128,31 @@ impl MoveTile for DynamicUnits {
             9..=15 => each_unit(tile, |from, to| {
                 copy_short::<8>(destination.bytes(to, unit), &source[from..from + unit]);
             }),
+            LONG_RUN.. => each_unit(tile, |from, to| {
+                copy_run(destination.bytes(to, unit), &source[from..from + unit]);
+            }),
             _ => each_unit(tile, |from, to| {
                 destination.bytes(to, unit).copy_from_slice(&source[from..from + unit]);
             }),
         }
+    }
+}
+
+/// Copies a run of any length. A long run is copied in pieces of less than [`LONG_RUN`] bytes if
+/// the destination begins a few bytes further from the start of a page than the source.
+///
+/// `memcpy` of glibc copies long runs with the instruction `rep movsb`. In this case, AMD EPYCs of
+/// family 25 take 15 times as long for it: 102,400 bytes from byte 4092 of a page to the start of
+/// another page have 3.5 GB/s, and 45 GB/s from other places.
+#[inline]
+pub(super) fn copy_run(to: &mut [u8], from: &[u8]) {
+    let ahead = to.as_ptr().addr().wrapping_sub(from.as_ptr().addr()) % PAGE;
+    if to.len() < LONG_RUN || !(1..LINE).contains(&ahead) {
+        return to.copy_from_slice(from);
+    }
+    const PIECE: usize = LONG_RUN - LINE;
+    for (to, from) in to.chunks_mut(PIECE).zip(from.chunks(PIECE)) {
+        to.copy_from_slice(from);
     }
 }
 
@@ -243,4 +269,27 @@ fn square<const N: usize, const E: usize, const L: usize>(
 #[inline(always)]
 pub(super) fn byte_index(offset: isize) -> usize {
     offset.cast_unsigned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_copied_from_all_places_of_a_page() {
+        let source: Vec<u8> = (0..=250).cycle().take(5 * PAGE).collect();
+        let mut out = vec![0; 5 * PAGE];
+        for length in [1, LONG_RUN - 1, LONG_RUN, 2 * LONG_RUN - LINE, 10_000] {
+            for ahead in [0, 1, 16, LINE - 1, LINE, PAGE - 1] {
+                // Both buffers begin at any byte of a page.
+                let [of_source, of_out] = [&source, &out].map(|bytes| bytes.as_ptr().addr() % PAGE);
+                let from = (2 * PAGE + of_out - of_source - ahead) % PAGE;
+                out.fill(0xa5);
+                copy_run(&mut out[PAGE..][..length], &source[from..][..length]);
+                assert_eq!(out[PAGE..][..length], source[from..][..length], "{length} {ahead}");
+                let others = out[..PAGE].iter().chain(&out[PAGE + length..]);
+                assert_eq!(others.filter(|byte| **byte != 0xa5).count(), 0, "{length} {ahead}");
+            }
+        }
+    }
 }

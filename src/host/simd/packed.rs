@@ -66,7 +66,7 @@ impl Simd {
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(in crate::host) fn turn_bands(
         self,
-        (image, from, rows): (&[u8], isize, &[isize]),
+        (image, from, rows, step): (&[u8], isize, &[isize], Option<usize>),
         (out, pitch): (&mut [u8], usize),
         width: usize,
         bits: u32,
@@ -77,10 +77,11 @@ impl Simd {
                 // SAFETY: the set has these instructions.
                 unsafe {
                     let image = (image, from << bits.ilog2());
+                    let out = (out, pitch);
                     match bits {
-                        1 => x86::turn::<0>(image, rows, (out, pitch), width),
-                        2 => x86::turn::<1>(image, rows, (out, pitch), width),
-                        _ => x86::turn::<2>(image, rows, (out, pitch), width),
+                        1 => x86::turn::<0>(image, (rows, step), out, width),
+                        2 => x86::turn::<1>(image, (rows, step), out, width),
+                        _ => x86::turn::<2>(image, (rows, step), out, width),
                     }
                 }
             }
@@ -99,11 +100,11 @@ mod x86 {
         _mm256_maddubs_epi16, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
         _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_shuffle_epi8,
         _mm256_slli_epi16, _mm256_srli_epi32, _mm512_add_epi64, _mm512_and_si512,
-        _mm512_castsi128_si512, _mm512_cmpgt_epu64_mask, _mm512_loadu_si512,
-        _mm512_mask_set1_epi64, _mm512_maskz_loadu_epi64, _mm512_min_epi64, _mm512_or_si512,
-        _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_slli_epi64,
-        _mm512_srai_epi64, _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512,
-        _mm512_xor_si512,
+        _mm512_castsi128_si512, _mm512_cmpgt_epu64_mask, _mm512_gf2p8affine_epi64_epi8,
+        _mm512_loadu_si512, _mm512_mask_set1_epi64, _mm512_maskz_loadu_epi64, _mm512_min_epi64,
+        _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_set1_epi64,
+        _mm512_slli_epi64, _mm512_srai_epi64, _mm512_srli_epi64, _mm512_srlv_epi64,
+        _mm512_storeu_si512, _mm512_xor_si512,
     };
 
     /// Fills registers with units, each from `N` packed bytes by a call of `one`. Returns the
@@ -203,31 +204,30 @@ mod x86 {
     }
 
     /// Turns bands of eight lines of units of `1 << LOG` bits. `from` is the first bit of all rows.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    /// `step` is the number of units between rows if it is constant.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     pub(super) fn turn<const LOG: u32>(
         (image, from): (&[u8], isize),
-        rows: &[isize],
+        (rows, step): (&[isize], Option<usize>),
         (out, pitch): (&mut [u8], usize),
         width: usize,
     ) -> usize {
-        let bits = 1 << LOG;
-        // The number of the line at each place of a band.
-        let lines: [usize; 8] =
-            std::array::from_fn(|place| place % bits * (8 >> LOG) + place / bits);
-        // Byte `n` of the line at place `p` goes to byte `n * 8 + p`.
-        let turned: [u8; 64] = std::array::from_fn(|at| (at % 8 * 8 + at / 8) as u8);
-        let parts = width.div_ceil(7);
-        let read = (parts - 1) * 7 + 8;
+        let parts = width.div_ceil(PART);
+        let read = (parts - 1) * PART + 8;
         let Some(last) = image.len().checked_sub(read) else { return 0 };
-        let written = (parts - 1) * 56 + 64;
-        // SAFETY: `loadu` of arrays of 64 bytes.
-        let (lines, turned) = unsafe {
-            (_mm512_loadu_si512(lines.as_ptr().cast()), _mm512_loadu_si512(turned.as_ptr().cast()))
-        };
+        let written = (parts - 1) * PART * 8 + 64;
+        let lines = lines::<LOG>();
+        let step = step.map_or(usize::MAX, |units| units << LOG);
+        let mut done = 0;
+        if parts == 1 && step <= LONGEST_STEP {
+            let first = from + (rows[0] << LOG);
+            done = turn_short::<LOG>((image, first), (rows.len() / 8, step), (&mut *out, pitch));
+        }
+        // SAFETY: `loadu` of an array of 64 bytes.
+        let lines = unsafe { _mm512_loadu_si512(lines.as_ptr().cast()) };
         let from = _mm512_set1_epi64(from as i64);
         let last = _mm512_set1_epi64(last.cast_signed() as i64);
-        let mut done = 0;
-        for rows in rows.chunks(8) {
+        for rows in rows[8 * done..].chunks(8) {
             let Some(out) = out.get_mut(done * pitch..done * pitch + written) else { return done };
             // SAFETY: only the rows of the slice are loaded.
             let rows_loaded = unsafe {
@@ -254,7 +254,7 @@ mod x86 {
                         image
                             .as_ptr()
                             .offset(starts[place])
-                            .add(part * 7)
+                            .add(part * PART)
                             .cast::<i64>()
                             .read_unaligned()
                     };
@@ -266,22 +266,86 @@ mod x86 {
                     band = _mm512_mask_set1_epi64(band, 1 << 5, word(5));
                     band = _mm512_mask_set1_epi64(band, 1 << 6, word(6));
                     band = _mm512_mask_set1_epi64(band, 1 << 7, word(7));
-                    let band = _mm512_srlv_epi64(band, shifts);
-                    let mut band = _mm512_permutexvar_epi8(turned, band);
-                    // Exchange halves, quarters and eighths of bytes between lines.
-                    band = exchange::<28>(band, 0xf0f0_f0f0);
-                    if LOG < 2 {
-                        band = exchange::<14>(band, 0xcccc_0000_cccc);
-                    }
-                    if LOG < 1 {
-                        band = exchange::<7>(band, 0xaa_00aa_00aa_00aa);
-                    }
-                    _mm512_storeu_si512(out.as_mut_ptr().add(part * 56).cast(), band);
+                    let band = turned::<LOG>(_mm512_srlv_epi64(band, shifts));
+                    _mm512_storeu_si512(out.as_mut_ptr().add(part * PART * 8).cast(), band);
                 }
             }
             done += 1;
         }
         done
+    }
+
+    /// The number of bytes of each line that are turned at a time. Eight bytes are loaded, because
+    /// a line can begin inside a byte.
+    const PART: usize = 7;
+
+    /// The greatest distance of lines, in bits, with which a load of 64 bytes has eight bytes from
+    /// the start of each of eight lines.
+    const LONGEST_STEP: usize = 63;
+
+    /// Returns the number of the line at each place of a band.
+    fn lines<const LOG: u32>() -> [usize; 8] {
+        let bits = 1 << LOG;
+        std::array::from_fn(|place| place % bits * (8 >> LOG) + place / bits)
+    }
+
+    /// Turns `bands` whole bands of lines of at most [`PART`] bytes, which are `step` bits apart
+    /// and begin at bit `first`. A band is loaded at once. Returns the number of bands that were
+    /// turned, which is less than all if a load would end past the image.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    fn turn_short<const LOG: u32>(
+        (image, first): (&[u8], isize),
+        (bands, step): (usize, usize),
+        (out, pitch): (&mut [u8], usize),
+    ) -> usize {
+        let Some(image) = usize::try_from(first >> 3).ok().and_then(|first| image.get(first..))
+        else {
+            return 0;
+        };
+        let starts = lines::<LOG>().map(|line| first.cast_unsigned() % 8 + line * step);
+        let places: [[u8; 8]; 8] =
+            starts.map(|start| std::array::from_fn(|byte| (start / 8 + byte) as u8));
+        let shifts = starts.map(|start| start as u64 % 8);
+        // SAFETY: `loadu` of arrays of 64 bytes.
+        let (places, shifts) = unsafe {
+            (_mm512_loadu_si512(places.as_ptr().cast()), _mm512_loadu_si512(shifts.as_ptr().cast()))
+        };
+        // Eight lines have `8 * step` bits, so each band begins at the same bit of a byte.
+        let loads = image.windows(64).step_by(step.max(1));
+        let mut done = 0;
+        for (bytes, out) in loads.zip(out.chunks_mut(pitch)).take(bands) {
+            let Some(out) = out.first_chunk_mut::<64>() else { return done };
+            // SAFETY: both have 64 bytes.
+            unsafe {
+                let bytes = _mm512_loadu_si512(bytes.as_ptr().cast());
+                let band = _mm512_srlv_epi64(_mm512_permutexvar_epi8(places, bytes), shifts);
+                _mm512_storeu_si512(out.as_mut_ptr().cast(), turned::<LOG>(band));
+            }
+            done += 1;
+        }
+        done
+    }
+
+    /// Turns a band: moves byte `n` of the line at place `p` to byte `n * 8 + p`, and exchanges the
+    /// halves, quarters and eighths of bytes between lines, down to the size of a unit.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    fn turned<const LOG: u32>(band: __m512i) -> __m512i {
+        // The affine transformation counts the rows of a matrix from its last byte.
+        let reverse = if LOG < 2 { 7 } else { 0 };
+        let places: [u8; 64] = std::array::from_fn(|at| ((at % 8 ^ reverse) * 8 + at / 8) as u8);
+        // SAFETY: the array has 64 bytes.
+        let places = unsafe { _mm512_loadu_si512(places.as_ptr().cast()) };
+        let band = _mm512_permutexvar_epi8(places, band);
+        if LOG == 2 {
+            return exchange::<28>(band, 0xf0f0_f0f0);
+        }
+        // A word of 64 bits is a matrix of 8 by 8 bits. Its product with each column of the
+        // identity is its transpose, in which all three parts of bytes are exchanged.
+        let identity = i64::from_le_bytes(std::array::from_fn(|row| 1 << row));
+        let band = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(identity), band);
+        if LOG == 1 { exchange::<7>(band, 0xaa_00aa_00aa_00aa) } else { band }
     }
 
     /// Exchanges, in each word of 64 bits, the bits of `mask` with the bits that are `DISTANCE`
