@@ -246,11 +246,20 @@ impl Bits {
             let pitch = width.next_multiple_of(WORD_BYTES) + 2 * WORD_BYTES;
             grow(&mut room.lines, rows * pitch + LINE);
             room.starts.clear();
-            for (number, row) in tile.rows.0.iter().enumerate() {
-                let line = &mut room.lines[number * pitch..][..width];
-                self.narrow(source, byte_index(tile.from + row), (line, columns), &mut room.bytes);
-                room.starts.push((number * pitch * per).cast_signed());
+            let lines = (source, tile.from, tile.rows.0);
+            let packed = self.src == 8
+                && Simd::here().is_some_and(|simd| {
+                    simd.pack_lines(lines, (&mut room.lines, pitch), columns, bits)
+                });
+            if !packed {
+                for (number, row) in tile.rows.0.iter().enumerate() {
+                    let line = &mut room.lines[number * pitch..][..width];
+                    let first = byte_index(tile.from + row);
+                    self.narrow(source, first, (line, columns), &mut room.bytes);
+                }
             }
+            let starts = (0..rows).map(|number| (number * pitch * per).cast_signed());
+            room.starts.extend(starts);
             (&room.lines[..], 0, &room.starts[..], Some(pitch * per))
         };
         let pitch = band_bytes(width);
@@ -369,7 +378,7 @@ impl Bits {
         };
         match (tile.steps[0], rows) {
             // Lines that are close together are one range.
-            (Some((step, _)), &[row, .., last]) if step >> shift <= LINE => {
+            (Some((step, _)), &[row, .., last]) if step >> shift < length + LINE => {
                 each(first(row), first(last) + length);
             }
             _ => rows.iter().for_each(|&row| each(first(row), first(row) + length)),

@@ -622,6 +622,36 @@ mod tests {
         }
     }
 
+    #[test]
+    fn lines_of_bytes_are_packed() {
+        let image = image(5);
+        let simds = Simd::all_with_every_machine().filter(|simd| simd.name() == "avx512_vbmi");
+        for (simd, bits) in simds.flat_map(|simd| [1, 2].map(move |bits| (simd, bits))) {
+            for (columns, lines) in [(1, 5), (7, 3), (64, 2), (65, 2), (72, 1), (130, 1)] {
+                let rows: Vec<isize> = (0..lines).rev().map(|line| line * 33 - 3).collect();
+                let width = (columns * bits as usize).div_ceil(8);
+                let mut out = vec![0xa5; rows.len() * width + 15];
+                let of = (&image[..], 5, &rows[..]);
+                assert!(simd.pack_lines(of, (&mut out, width), columns, bits));
+                for (row, out) in rows.iter().zip(out.chunks(width)) {
+                    let mut expected = vec![0; width];
+                    let first = (row + 5).cast_unsigned();
+                    pack(&image[first..first + columns], &mut expected, 0, bits);
+                    let units = columns / (8 / bits as usize) * (8 / bits as usize);
+                    assert_eq!(
+                        out[..units * bits as usize / 8],
+                        expected[..units * bits as usize / 8]
+                    );
+                    for column in units..columns {
+                        assert_eq!(unit(out, column, bits), unit(&expected, column, bits));
+                    }
+                }
+                let past = (&image[..], 200 - columns.cast_signed() + 4, &rows[..1]);
+                assert!(!simd.pack_lines(past, (&mut out, width), columns, bits), "{columns}");
+            }
+        }
+    }
+
     /// Units at the end of a source of a few bytes, without a whole word after them.
     #[test]
     fn the_last_units_of_a_short_source_are_taken() {

@@ -150,8 +150,8 @@ pub(super) fn copy_run(to: &mut [u8], from: &[u8]) {
     if to.len() < LONG_RUN || !(1..LINE).contains(&ahead) {
         return to.copy_from_slice(from);
     }
-    const PIECE: usize = LONG_RUN - LINE;
-    for (to, from) in to.chunks_mut(PIECE).zip(from.chunks(PIECE)) {
+    let piece = LONG_RUN - LINE;
+    for (to, from) in to.chunks_mut(piece).zip(from.chunks(piece)) {
         to.copy_from_slice(from);
     }
 }

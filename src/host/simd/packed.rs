@@ -60,6 +60,34 @@ impl Simd {
         }
     }
 
+    /// Packs lines of `columns` bytes, each byte to 1 or 2 bits. Line `n` begins at byte
+    /// `from + rows[n]` of the image, and is written to byte `n * pitch` of `out`. Up to 15 bytes
+    /// after it are overwritten too. Returns false if this instruction set cannot pack lines, or if
+    /// a line does not lie in the image.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+    pub(in crate::host) fn pack_lines(
+        self,
+        lines: (&[u8], isize, &[isize]),
+        out: (&mut [u8], usize),
+        columns: usize,
+        bits: u32,
+    ) -> bool {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            super::set::Set::Avx512Vbmi => {
+                // SAFETY: the set has these instructions.
+                unsafe {
+                    match bits {
+                        1 => x86::pack_lines::<1>(lines, out, columns),
+                        _ => x86::pack_lines::<2>(lines, out, columns),
+                    }
+                }
+            }
+            #[allow(unreachable_patterns)] // aarch64 has no other set
+            _ => false,
+        }
+    }
+
     /// Turns bands of lines as [`turn_bands`](super::super::packed::turn_bands) does; lines have
     /// `width` bytes. Returns the number of bands that were turned. It is 0 if this instruction set
     /// cannot turn bands, and less than all if a band would read past the end of the image.
@@ -100,11 +128,13 @@ mod x86 {
         _mm256_maddubs_epi16, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
         _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_shuffle_epi8,
         _mm256_slli_epi16, _mm256_srli_epi32, _mm512_add_epi64, _mm512_and_si512,
-        _mm512_castsi128_si512, _mm512_cmpgt_epu64_mask, _mm512_gf2p8affine_epi64_epi8,
-        _mm512_loadu_si512, _mm512_mask_set1_epi64, _mm512_maskz_loadu_epi64, _mm512_min_epi64,
-        _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_set1_epi64,
-        _mm512_slli_epi64, _mm512_srai_epi64, _mm512_srli_epi64, _mm512_srlv_epi64,
-        _mm512_storeu_si512, _mm512_xor_si512,
+        _mm512_castsi128_si512, _mm512_cmpgt_epu64_mask, _mm512_cvtepi32_epi8,
+        _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_madd_epi16, _mm512_maddubs_epi16,
+        _mm512_mask_set1_epi64, _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi64,
+        _mm512_min_epi64, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8,
+        _mm512_permutexvar_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+        _mm512_set1_epi64, _mm512_slli_epi16, _mm512_slli_epi64, _mm512_srai_epi64,
+        _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_xor_si512,
     };
 
     /// Fills registers with units, each from `N` packed bytes by a call of `one`. Returns the
@@ -201,6 +231,47 @@ mod x86 {
         let pairs = _mm256_maddubs_epi16(units, _mm256_set1_epi16(i16::from_le_bytes([1, 16])));
         let low = _mm256_castsi256_si128(pairs);
         bytemuck::cast(_mm_packus_epi16(low, _mm256_extracti128_si256::<1>(pairs)))
+    }
+
+    /// Packs lines of bytes; see [`Simd::pack_lines`](super::Simd::pack_lines).
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn pack_lines<const BITS: usize>(
+        (image, from, rows): (&[u8], isize, &[isize]),
+        (out, pitch): (&mut [u8], usize),
+        columns: usize,
+    ) -> bool {
+        for (number, row) in rows.iter().enumerate() {
+            let first = (from + row).cast_unsigned();
+            let line = image.get(first..).and_then(|line| line.get(..columns));
+            let (Some(line), Some(mut out)) = (line, out.get_mut(number * pitch..)) else {
+                return false;
+            };
+            for units in line.chunks(64) {
+                let loaded = u64::MAX >> (64 - units.len());
+                // SAFETY: only the bytes of the slice are loaded.
+                let units = unsafe { _mm512_maskz_loadu_epi8(loaded, units.as_ptr().cast()) };
+                let Some((packed, rest)) = out.split_at_mut_checked(8 * BITS) else { return false };
+                pack_64::<BITS>(units, packed);
+                out = rest;
+            }
+        }
+        true
+    }
+
+    /// Packs the low `BITS` bits of 64 bytes to `8 * BITS` bytes.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn pack_64<const BITS: usize>(units: __m512i, packed: &mut [u8]) {
+        if BITS == 1 {
+            let bits = _mm512_movepi8_mask(_mm512_slli_epi16::<7>(units));
+            return packed[..8].copy_from_slice(&bits.to_le_bytes());
+        }
+        // Multiplying by powers of two and adding joins two neighbours, and then four.
+        let units = _mm512_and_si512(units, _mm512_set1_epi8(3));
+        let pairs = _mm512_maddubs_epi16(units, _mm512_set1_epi16(i16::from_le_bytes([1, 4])));
+        let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(1 | 16 << 16));
+        let bytes: [u8; 16] = bytemuck::cast(_mm512_cvtepi32_epi8(fours));
+        packed[..16].copy_from_slice(&bytes);
     }
 
     /// Turns bands of eight lines of units of `1 << LOG` bits. `from` is the first bit of all rows.
@@ -334,7 +405,7 @@ mod x86 {
     fn turned<const LOG: u32>(band: __m512i) -> __m512i {
         // The affine transformation counts the rows of a matrix from its last byte.
         let reverse = if LOG < 2 { 7 } else { 0 };
-        let places: [u8; 64] = std::array::from_fn(|at| ((at % 8 ^ reverse) * 8 + at / 8) as u8);
+        let places: [u8; 64] = std::array::from_fn(|at| (((at % 8) ^ reverse) * 8 + at / 8) as u8);
         // SAFETY: the array has 64 bytes.
         let places = unsafe { _mm512_loadu_si512(places.as_ptr().cast()) };
         let band = _mm512_permutexvar_epi8(places, band);
