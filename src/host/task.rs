@@ -720,18 +720,18 @@ impl Filling<'_, '_, '_> {
             let (cycles, length) = pattern.cost();
             cycles * bytes < 2 * rows * length
         });
-        // A loop from slice to slice of the destination rules out the buffer, because the pass that
-        // copies from the buffer would have to start again at each step of the loop.
-        let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
         let steps = loops.iter().map(|axis| axis.extent).product::<usize>();
-        let staged =
-            bytes <= MOST_EXPANDED && bytes * steps >= LEAST_STAGED && !loops.iter().any(leaves);
+        let staged = bytes <= MOST_EXPANDED && bytes * steps >= LEAST_STAGED;
         if by_rows.is_none() && !staged {
             return None;
         }
         let (transposed, positions) = self.transposed(group);
         let by_rows = by_rows.filter(|_| transposed == 0);
         let staged = staged && 4 * transposed <= 3 * positions;
+        // A pattern is better than the buffer if a loop goes from slice to slice of the destination,
+        // because the pass that copies from the buffer starts again at each step of that loop.
+        let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
+        let staged = staged && (by_rows.is_none() || !loops.iter().any(leaves));
         let expanded = if staged { self.expanded(simd, unit, block, loops) } else { None };
         match (expanded, by_rows) {
             (Some(copy), pattern) if pattern.is_none() || copy.transposes() => {
