@@ -446,21 +446,21 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
             .iter()
             .filter(|(form, _)| is_linear(form, &bounds))
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
-        if let Some(mut first) = cuts.min_by_key(Decision::axis) {
-            // Inside a period, a quotient of an outer axis is cut before, because boxes on both
-            // sides of that cut could not be put together as one block.
-            let forms = undecided.iter().map(|&(form, _)| form);
-            let of_quotient = || cut_quotient(nest, &Depends::of(nest, forms), walk_box, &bounds);
-            if !repeats && let Some(cut) = of_quotient().filter(|cut| cut.axis() < first.axis()) {
-                first = cut;
-            }
+        if let Some(first) = cuts.min_by_key(Decision::axis) {
             // Look for a period along an axis outside the cut first, because the boxes of a period
             // are then cut only once, and not again in every period. However, if there are many
             // periods along the axis of the cut, each of them would become boxes of its own in the
             // outer period, so the axis is cut first.
-            let looks = repeats && !has_many_periods(nest, walk_box, &bounds, first.axis());
-            let period = if looks { period(nest, number, walk_box, &bounds) } else { None };
-            return period.filter(|found| found.axis() < first.axis()).unwrap_or(first);
+            if repeats && has_many_periods(nest, walk_box, &bounds, first.axis()) {
+                return first;
+            }
+            let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
+            // If there are no periods, a quotient of an axis outside the cut is cut first, because
+            // boxes on both sides of that cut could not be put together as one block.
+            let forms = undecided.iter().map(|&(form, _)| form);
+            let of_quotient = || cut_quotient(nest, &Depends::of(nest, forms), walk_box, &bounds);
+            let outer = period.or_else(of_quotient);
+            return outer.filter(|outer| outer.axis() < first.axis()).unwrap_or(first);
         }
         // Before the undecided guards or the value can be evaluated, the box must be cut until the
         // quotients and lookups on which they depend are constant. The value is considered if all

@@ -4,9 +4,10 @@
 //! contains every decision about it. Planning a copy of a few hundred bytes takes longer than the
 //! copy itself. The steps can be used again because they depend only on the nest and the processor,
 //! unless the nest has lookups. The steps of a large copy also depend on the number of threads and
-//! on the place of its destination, so only its plans are remembered.
+//! on the place of its destination in a cache line. They are remembered together with its plans,
+//! which serve other numbers of threads and other places too.
 
-use std::{cell::RefCell, rc::Rc, sync::Arc};
+use std::{cell::RefCell, collections::HashSet, rc::Rc, sync::Arc};
 
 use super::{machine::Machine, step::CopyStep, task::Plans};
 use crate::nest::CopyNest;
@@ -20,7 +21,7 @@ const BYTES: usize = 1 << 21;
 /// The maximum memory for the steps or plans of one copy, in bytes. If a copy needs more, it is not
 /// remembered. Copies from one tiled layout to another need the most: `f32[172,257]` from
 /// `{1,0:T(10,16)}` to `{0,1:T(10,16)}`.
-const COPY_BYTES: usize = 1 << 20;
+pub(super) const COPY_BYTES: usize = 1 << 20;
 
 /// An earlier copy, with the nest and the processor that it was planned for.
 struct CachedCopy {
@@ -112,26 +113,27 @@ fn keep(machine: &'static Machine, nest: &CopyNest, kept: Kept, bytes: usize) {
 /// or printed as a plan. The list is `None` if the steps are not needed, or take too much memory.
 pub(super) struct Record {
     steps: Option<Vec<CopyStep>>,
+    /// The memory for the steps and their plans, in bytes, and the addresses of these plans.
     bytes: usize,
+    plans: HashSet<usize>,
     /// True if the recorded steps are also run; false if they are only printed.
     pub(super) runs: bool,
 }
 
 impl Record {
-    /// Returns a recorder that ignores all steps.
-    pub(super) fn none() -> Self {
-        Self { steps: None, bytes: 0, runs: true }
-    }
-
     /// Returns an empty recorder for a copy of `nest`. It ignores all steps if the nest has
     /// lookups, because the steps then depend on the contents of the sources.
     pub(super) fn of(nest: &CopyNest) -> Self {
-        Self { steps: nest.lookups().is_empty().then(Vec::new), bytes: 0, runs: true }
+        Self::new(nest.lookups().is_empty().then(Vec::new), true)
     }
 
     /// Returns an empty recorder of steps that are printed as a plan and not run.
     pub(super) fn plan() -> Self {
-        Self { steps: Some(Vec::new()), bytes: 0, runs: false }
+        Self::new(Some(Vec::new()), false)
+    }
+
+    fn new(steps: Option<Vec<CopyStep>>, runs: bool) -> Self {
+        Self { steps, bytes: 0, plans: HashSet::new(), runs }
     }
 
     /// Returns the recorded steps, or an empty slice if they are not kept.
@@ -144,10 +146,20 @@ impl Record {
     pub(super) fn add(&mut self, step: CopyStep) {
         let Some(steps) = &mut self.steps else { return };
         self.bytes += step.bytes();
+        if let Some((address, bytes)) = step.plan()
+            && self.plans.insert(address)
+        {
+            self.bytes += bytes;
+        }
         steps.push(step);
         if self.runs && self.bytes > COPY_BYTES {
             self.steps = None;
         }
+    }
+
+    /// Returns the recorded steps and their memory in bytes, or `None` if they are not kept.
+    pub(super) fn into_steps(self) -> Option<(Vec<CopyStep>, usize)> {
+        self.steps.map(|steps| (steps, self.bytes))
     }
 
     /// Remembers the steps as the most recent copy of this thread.
@@ -161,7 +173,10 @@ impl Record {
 mod tests {
     use smallvec::SmallVec;
 
-    use super::{super::step::FillValue, *};
+    use super::{
+        super::{plain, step::FillValue, stream::LINE, task::ShareNumber},
+        *,
+    };
     use crate::{Operation, host::run};
 
     fn transpose(rows: u64) -> CopyNest {
@@ -185,6 +200,37 @@ mod tests {
                 let from = (unit % rows * 3 + unit / rows) * 2;
                 assert_eq!(bytes, &source[from..from + 2], "turn {turn}, unit {unit}");
             }
+        }
+    }
+
+    /// Later runs of a large copy reuse the steps of its shares, with as many threads and a
+    /// destination at the same place of a cache line.
+    #[test]
+    fn kept_steps_of_shares_copy_the_current_source() {
+        let operation = Operation::relayout(
+            "u8[701,1003]{1,0:T(3,3)}".parse().expect("a shape"),
+            "u8[701,1003]{0,1:T(8,2)}".parse().expect("a shape"),
+        );
+        let nest = operation.expect("a relayout").nest().clone();
+        let length = nest.src_bytes() as usize;
+        let mut buffer = vec![0; nest.dst_bytes() as usize + 2 * LINE];
+        let start = buffer.as_ptr().addr().wrapping_neg() % LINE;
+        let mut expected = vec![0; nest.dst_bytes() as usize];
+        for turn in 0..12 {
+            // Each number of threads and each place comes twice, with other bytes.
+            let (threads, place) = (1 + turn / 2 % 3, [0, 5][turn / 2 % 2]);
+            let source: Vec<u8> = (0..length).map(|n| (n * 7 + n / 251 + turn) as u8).collect();
+            plain::fill(&nest, &[&source], &mut expected);
+            let destination = &mut buffer[start + place..][..expected.len()];
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            let kept = pool.expect("threads").install(|| {
+                run(&nest, &source, destination).expect("a run");
+                plans(Machine::here(), &nest).expect("it was just run")
+            });
+            assert!(*destination == expected, "{turn}");
+            let share = |of| ShareNumber { of, number: 0 };
+            assert!(kept.steps(share((threads, place))).is_some(), "{turn}");
+            assert!(kept.steps(share((threads + 1, place))).is_none(), "{turn}");
         }
     }
 

@@ -20,8 +20,8 @@ use super::{
     share::{Share, contiguous, is_small, share_of_box, shares},
     simd::Simd,
     step::StepRunner,
-    stream::{LINE, streaming},
-    task::{Task, has_whole_bytes},
+    stream::{LINE, Stream, streaming},
+    task::{ShareNumber, Task, has_whole_bytes},
     windows,
 };
 use crate::nest::{CopyNest, Gaps, Lookup, Operand};
@@ -213,14 +213,19 @@ fn fill_shares(mut task: Task, destination: &mut [u8]) {
     if let Some(plans) = kept::plans(machine, task.nest) {
         task.plans = plans;
     }
-    let shares = shares(task.nest, destination, rayon::current_num_threads());
+    let threads = rayon::current_num_threads();
+    let of = (threads, destination.as_ptr().addr() % LINE);
+    let shares = shares(task.nest, destination, threads);
     // Give rayon one share at a time. It would otherwise give a thread several shares, which no
     // other thread can take over.
     shares
         .into_par_iter()
+        .enumerate()
         .with_max_len(1)
-        .for_each(|share| task.run_share(share, &mut Record::none()));
-    kept::keep_plans(machine, task.nest, task.plans);
+        .for_each(|(number, share)| task.run_large(ShareNumber { of, number }, share));
+    if task.plans.take_new() {
+        kept::keep_plans(machine, task.nest, task.plans);
+    }
 }
 
 impl<'a> Task<'a> {
@@ -255,10 +260,31 @@ impl<'a> Task<'a> {
     /// Fills a share and adds its steps to `record`. The share may use non-temporal stores if the
     /// destination is large enough.
     fn run_share(&self, share: Share, record: &mut Record) {
+        self.with_stream(|stream| self.run(share, stream, record));
+    }
+
+    /// Fills a share of a large copy. Runs the steps that an earlier run left in the plans, or
+    /// finds the steps and leaves them there.
+    fn run_large(&self, number: ShareNumber, share: Share) {
+        let Some(steps) = self.plans.steps(number) else {
+            let mut record = Record::of(self.nest);
+            self.run_share(share, &mut record);
+            return self.plans.keep_steps(number, record);
+        };
+        self.with_stream(|stream| {
+            let stream = stream.map(|stream| (stream, share.destination.are_even()));
+            let mut runner = StepRunner::new(self, share.destination, stream);
+            steps.iter().for_each(|step| runner.run(step));
+        });
+    }
+
+    /// Calls `run` with the permission to use non-temporal stores if the destination is large
+    /// enough.
+    fn with_stream(&self, run: impl FnOnce(Option<&Stream>)) {
         if self.is_streamed {
-            streaming(|stream| self.run(share, Some(stream), record));
+            streaming(|stream| run(Some(stream)));
         } else {
-            self.run(share, None, record);
+            run(None);
         }
     }
 }

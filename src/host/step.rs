@@ -75,18 +75,29 @@ pub(super) enum FillValue {
 }
 
 impl CopyStep {
-    /// Returns the approximate memory that the step occupies, in bytes.
+    /// Returns the approximate memory that the step occupies without its plan, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>()
-            + match self {
-                Self::Copy { plan, .. } => plan.bytes(),
-                Self::Bits { copy, .. } => copy.bytes(),
-                Self::Staged { copy, .. } => copy.bytes(),
-                Self::Converted { copy, .. } => copy.bytes(),
-                Self::Pattern { pattern, places, .. } => pattern.bytes() + size_of_val(&places[..]),
-                Self::Expanded { copy, places, .. } => copy.bytes() + size_of_val(&places[..]),
-                Self::Runs { .. } | Self::Again { .. } | Self::Fill { .. } => 0,
+        let places = match self {
+            Self::Pattern { places, .. } | Self::Expanded { places, .. } => {
+                size_of_val(&places[..])
             }
+            _ => 0,
+        };
+        size_of::<Self>() + places
+    }
+
+    /// Returns the address of the plan, which several steps can share, and the approximate memory
+    /// that it occupies, in bytes. Returns `None` if the step has no plan.
+    pub(super) fn plan(&self) -> Option<(usize, usize)> {
+        Some(match self {
+            Self::Copy { plan, .. } => (Arc::as_ptr(plan).addr(), plan.bytes()),
+            Self::Bits { copy, .. } => (Arc::as_ptr(copy).addr(), copy.bytes()),
+            Self::Staged { copy, .. } => (Arc::as_ptr(copy).addr(), copy.bytes()),
+            Self::Converted { copy, .. } => (Arc::as_ptr(copy).addr(), copy.bytes()),
+            Self::Pattern { pattern, .. } => (Arc::as_ptr(pattern).addr(), pattern.bytes()),
+            Self::Expanded { copy, .. } => (Arc::as_ptr(copy).addr(), copy.bytes()),
+            Self::Runs { .. } | Self::Again { .. } | Self::Fill { .. } => return None,
+        })
     }
 }
 

@@ -21,7 +21,7 @@ use super::{
     converted::ConvertedCopy,
     expanded::ExpandedCopy,
     fill::run_of,
-    kept::Record,
+    kept::{COPY_BYTES, Record},
     pattern::{BlockPart, BlockValue, MOST_BLOCK_BYTES, Pattern, scale_of},
     plan::{LineAlignment, Mover, Streams, TilePlan},
     plane::{PlanAxis, merged},
@@ -66,9 +66,31 @@ pub(super) struct Plans {
     kinds: Mutex<CachedPlans>,
 }
 
-/// The plans of each kind, at most [`CACHED_PLANS`] in each list.
+/// A share of a large copy.
+#[derive(Clone, Copy)]
+pub(super) struct ShareNumber {
+    /// The number of threads, and the offset of the destination from a cache-line boundary. The
+    /// steps of all shares depend on both.
+    pub(super) of: (usize, usize),
+    pub(super) number: usize,
+}
+
+/// The steps of the shares of a large copy, by the number of the share.
+#[derive(Default)]
+struct CachedSteps {
+    /// See [`ShareNumber::of`].
+    of: (usize, usize),
+    shares: Vec<Option<Arc<Vec<CopyStep>>>>,
+    /// The memory for the steps, in bytes.
+    bytes: usize,
+}
+
+/// The plans of each kind, at most [`CACHED_PLANS`] in each list, and the steps that use them.
 #[derive(Default)]
 struct CachedPlans {
+    /// True if plans or steps were added since the plans were remembered.
+    are_new: bool,
+    steps: CachedSteps,
     tiles: Vec<CachedPlan>,
     patterns: Vec<CachedBlock<Pattern>>,
     expanded: Vec<CachedBlock<ExpandedCopy>>,
@@ -101,14 +123,48 @@ impl Plans {
         }
         let (cached, plan) = plan();
         list.push(cached);
+        kinds.are_new = true;
         plan
+    }
+
+    /// Returns the steps of a share, if an earlier run with as many threads and a destination at
+    /// the same place of a cache line left them here.
+    pub(super) fn steps(&self, share: ShareNumber) -> Option<Arc<Vec<CopyStep>>> {
+        let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let steps = Some(&kinds.steps).filter(|steps| steps.of == share.of)?;
+        steps.shares.get(share.number).cloned().flatten()
+    }
+
+    /// Keeps the steps of a share, unless those of all shares would take more than
+    /// [`STEPS_BYTES`].
+    pub(super) fn keep_steps(&self, share: ShareNumber, record: Record) {
+        let Some((steps, bytes)) = record.into_steps() else { return };
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        if kinds.steps.of != share.of {
+            kinds.steps = CachedSteps { of: share.of, ..CachedSteps::default() };
+        }
+        if kinds.steps.bytes + bytes > STEPS_BYTES {
+            return;
+        }
+        let CachedSteps { shares, bytes: all, .. } = &mut kinds.steps;
+        *all += bytes;
+        shares.resize(shares.len().max(share.number + 1), None);
+        shares[share.number] = Some(Arc::new(steps));
+        kinds.are_new = true;
+    }
+
+    /// Returns true if plans or steps were added since the last call.
+    pub(super) fn take_new(&self) -> bool {
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut kinds.are_new)
     }
 
     /// Returns the approximate memory that the plans occupy, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        let CachedPlans { tiles, patterns, expanded, staged, packed, converted } = &*kinds;
-        let lists = size_of_val(&tiles[..])
+        let CachedPlans { tiles, patterns, expanded, staged, packed, converted, .. } = &*kinds;
+        let lists = kinds.steps.bytes
+            + size_of_val(&tiles[..])
             + size_of_val(&patterns[..])
             + size_of_val(&expanded[..])
             + size_of_val(&staged[..])
@@ -382,6 +438,10 @@ const SMALL_BOX: usize = 1 << 15;
 /// The cycles for 64 bits up to which a matrix of units below a byte is transposed without
 /// comparing this with other ways, which take at least as long.
 const FEW_CYCLES: usize = 7;
+
+/// The maximum memory for the steps of all shares of a large copy, in bytes. Its plans take some
+/// more.
+const STEPS_BYTES: usize = COPY_BYTES / 2;
 
 /// The least number of repetitions of a block for which computing the tables of a pattern pays off.
 const LEAST_REPEATS: usize = 4;
