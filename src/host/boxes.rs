@@ -566,7 +566,9 @@ fn cut_quotient(
         |(number, Quotient { of, by })| {
             let (low, high) = bounds.of_value(Value::Quotient(number));
             let threshold = (low + (high - low + 1) / 2) * signed(*by);
-            (low < high && is_known(nest, of, bounds)).then(|| cut(of, threshold, walk_box, bounds))
+            // A quotient of a varying quotient or lookup is cut after these.
+            let varies = low < high && is_linear(of, bounds) && is_known(nest, of, bounds);
+            varies.then(|| cut(of, threshold, walk_box, bounds))
         },
     );
     cuts.min_by_key(Decision::axis)

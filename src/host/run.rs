@@ -36,7 +36,7 @@ use crate::nest::{CopyNest, Gaps, Lookup, Operand};
 /// A large destination is divided among the threads of the current rayon pool. Besides the two
 /// buffers, a thread uses some ten KiB for tiles, and up to 27 MB for the boxes of a long period if
 /// the tiles of the two sides do not divide each other. Until it ends, it also keeps about 1 MiB
-/// for tiles of units below a byte, and the steps or plans of its last copies, in at most 2 MiB.
+/// for tiles of units below a byte, and the steps and plans of its last copies, in at most 2 MiB.
 ///
 /// # Errors
 ///

@@ -435,8 +435,9 @@ const LEAST_GATHERED: usize = 1 << 9;
 /// because the plan chooses a better order.
 const SMALL_BOX: usize = 1 << 15;
 
-/// The cycles for 64 bits up to which a matrix of units below a byte is transposed without
-/// comparing this with other ways, which take at least as long.
+/// The number of cycles for each bit of 64 units up to which a matrix of units below a byte is
+/// transposed at once. Its cost is not compared with those of a buffer and of a bit pattern, which
+/// take at least as long.
 const FEW_CYCLES: usize = 7;
 
 /// The maximum memory for the steps of all shares of a large copy, in bytes. Its plans take some
@@ -788,8 +789,8 @@ impl Filling<'_, '_, '_> {
         let (transposed, positions) = self.transposed(group);
         let by_rows = by_rows.filter(|_| transposed == 0);
         let staged = staged && 4 * transposed <= 3 * positions;
-        // A pattern is better than the buffer if a loop goes from slice to slice of the destination,
-        // because the pass that copies from the buffer starts again at each step of that loop.
+        // A pattern is better than the buffer if a loop goes from slice to slice of the
+        // destination, because the pass that copies from the buffer starts again at each step.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
         let staged = staged && (by_rows.is_none() || !loops.iter().any(leaves));
         let expanded = if staged { self.expanded(simd, unit, block, loops) } else { None };
