@@ -8,8 +8,8 @@ use super::{
     stream::{LINE, PAGE},
 };
 
-/// The length in bytes from which on [`copy_run`] may copy a run in pieces. `memcpy` of glibc copies
-/// shorter runs with registers.
+/// The length in bytes from which on [`copy_run`] may copy a run in pieces. `memcpy` of glibc
+/// copies shorter runs with registers.
 const LONG_RUN: usize = 1 << 11;
 
 /// A rectangle of units to move: one unit for each combination of a position along the row and a
