@@ -379,9 +379,9 @@ impl Bits {
         match (tile.steps[0], rows) {
             // Lines that are close together are one range.
             (Some((step, _)), &[row, .., last]) if step >> shift < length + LINE => {
-                each(first(row), first(last) + length);
+                each(first(row), first(last).saturating_add(length));
             }
-            _ => rows.iter().for_each(|&row| each(first(row), first(row) + length)),
+            _ => rows.iter().for_each(|&row| each(first(row), first(row).saturating_add(length))),
         }
     }
 

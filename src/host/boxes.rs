@@ -13,6 +13,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::task::has_whole_bytes;
 use crate::nest::{
     Affine, Bounds, Case, CaseValue, CopyNest, Depends, Guard, Lookup, Position, PositionValue,
     Quotient, Value, footprint, gcd, signed,
@@ -455,11 +456,12 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
                 return first;
             }
             let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
-            // If there are no periods, a quotient of an axis outside the cut is cut first, because
-            // boxes on both sides of that cut could not be put together as one block.
+            // If there are no periods, a quotient of an axis outside the cut is cut first. A box on
+            // both sides of the steps at which the quotient changes could not be a part of a block.
+            // Units below a byte have no blocks.
             let forms = undecided.iter().map(|&(form, _)| form);
             let of_quotient = || cut_quotient(nest, &Depends::of(nest, forms), walk_box, &bounds);
-            let outer = period.or_else(of_quotient);
+            let outer = period.or_else(|| has_whole_bytes(nest).then(of_quotient).flatten());
             return outer.filter(|outer| outer.axis() < first.axis()).unwrap_or(first);
         }
         // Before the undecided guards or the value can be evaluated, the box must be cut until the

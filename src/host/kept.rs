@@ -18,8 +18,8 @@ const COPIES: usize = 8;
 /// The maximum memory for the steps and plans of all copies that a thread remembers, in bytes.
 const BYTES: usize = 1 << 21;
 
-/// The maximum memory for the steps or plans of one copy, in bytes. If a copy needs more, it is not
-/// remembered. Copies from one tiled layout to another need the most: `f32[172,257]` from
+/// The maximum memory for the steps and plans of one copy, in bytes. If a copy needs more, it is
+/// not remembered. Copies from one tiled layout to another need the most: `f32[172,257]` from
 /// `{1,0:T(10,16)}` to `{0,1:T(10,16)}`.
 pub(super) const COPY_BYTES: usize = 1 << 20;
 
@@ -28,7 +28,7 @@ struct CachedCopy {
     machine: &'static Machine,
     nest: CopyNest,
     kept: Kept,
-    /// The memory for the steps or plans, in bytes.
+    /// The memory for the steps and plans, in bytes.
     bytes: usize,
 }
 
@@ -69,11 +69,15 @@ pub(super) fn plans(machine: &'static Machine, nest: &CopyNest) -> Option<Arc<Pl
     }
 }
 
-/// Remembers the plans of a large copy, unless they depend on lookups. Plans that take too much
-/// memory are replaced by none.
+/// Remembers the plans and the steps of a large copy, unless they depend on lookups. If they take
+/// too much memory, the steps are dropped, and then the plans.
 pub(super) fn keep_plans(machine: &'static Machine, nest: &CopyNest, plans: Arc<Plans>) {
     if nest.lookups().is_empty() {
-        let bytes = plans.bytes();
+        let mut bytes = plans.bytes();
+        if bytes > COPY_BYTES {
+            plans.drop_steps();
+            bytes = plans.bytes();
+        }
         let fits = bytes <= COPY_BYTES;
         let (plans, bytes) = if fits { (plans, bytes) } else { Default::default() };
         keep(machine, nest, Kept::Plans(plans), bytes);
@@ -113,14 +117,20 @@ fn keep(machine: &'static Machine, nest: &CopyNest, kept: Kept, bytes: usize) {
 /// or printed as a plan. The list is `None` if the steps are not needed, or take too much memory.
 pub(super) struct Record {
     steps: Option<Vec<CopyStep>>,
-    /// The memory for the steps and their plans, in bytes, and the addresses of these plans.
+    /// The memory for the steps and their plans, in bytes.
     bytes: usize,
+    /// The addresses of these plans. A plan that several steps share counts once.
     plans: HashSet<usize>,
     /// True if the recorded steps are also run; false if they are only printed.
     pub(super) runs: bool,
 }
 
 impl Record {
+    /// Returns a recorder that ignores all steps.
+    pub(super) fn none() -> Self {
+        Self::new(None, true)
+    }
+
     /// Returns an empty recorder for a copy of `nest`. It ignores all steps if the nest has
     /// lookups, because the steps then depend on the contents of the sources.
     pub(super) fn of(nest: &CopyNest) -> Self {
@@ -157,9 +167,9 @@ impl Record {
         }
     }
 
-    /// Returns the recorded steps and their memory in bytes, or `None` if they are not kept.
-    pub(super) fn into_steps(self) -> Option<(Vec<CopyStep>, usize)> {
-        self.steps.map(|steps| (steps, self.bytes))
+    /// Returns the recorded steps, or `None` if they are not kept.
+    pub(super) fn into_steps(self) -> Option<Vec<CopyStep>> {
+        self.steps
     }
 
     /// Remembers the steps as the most recent copy of this thread.
@@ -216,21 +226,25 @@ mod tests {
         let mut buffer = vec![0; nest.dst_bytes() as usize + 2 * LINE];
         let start = buffer.as_ptr().addr().wrapping_neg() % LINE;
         let mut expected = vec![0; nest.dst_bytes() as usize];
-        for turn in 0..12 {
-            // Each number of threads and each place comes twice, with other bytes.
-            let (threads, place) = (1 + turn / 2 % 3, [0, 5][turn / 2 % 2]);
-            let source: Vec<u8> = (0..length).map(|n| (n * 7 + n / 251 + turn) as u8).collect();
-            plain::fill(&nest, &[&source], &mut expected);
-            let destination = &mut buffer[start + place..][..expected.len()];
+        for threads in 1..=3 {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            let kept = pool.expect("threads").install(|| {
-                run(&nest, &source, destination).expect("a run");
-                plans(Machine::here(), &nest).expect("it was just run")
+            // A thread of the pool runs all copies, so that it remembers the earlier ones.
+            pool.expect("threads").install(|| {
+                for (turn, place) in [0, 0, 5, 5, 0].into_iter().enumerate() {
+                    let share = ShareNumber { of: (threads, place), number: 0 };
+                    let steps = || plans(Machine::here(), &nest).and_then(|of| of.steps(share));
+                    let before = steps();
+                    assert_eq!(before.is_some(), [1, 3].contains(&turn), "{threads} {turn}");
+                    let source: Vec<u8> =
+                        (0..length).map(|n| (n * 7 + n / 251 + turn) as u8).collect();
+                    plain::fill(&nest, &[&source], &mut expected);
+                    let destination = &mut buffer[start + place..][..expected.len()];
+                    run(&nest, &source, destination).expect("a run");
+                    assert!(*destination == expected, "{threads} {turn}");
+                    let after = steps().expect("it was just run");
+                    assert!(before.is_none_or(|before| Arc::ptr_eq(&before, &after)), "{turn}");
+                }
             });
-            assert!(*destination == expected, "{turn}");
-            let share = |of| ShareNumber { of, number: 0 };
-            assert!(kept.steps(share((threads, place))).is_some(), "{turn}");
-            assert!(kept.steps(share((threads + 1, place))).is_none(), "{turn}");
         }
     }
 

@@ -13,7 +13,9 @@ const LITTLE: bool = cfg!(target_endian = "little");
 /// inside bytes.
 const LONG_PIECE: usize = 64;
 
-/// The least number of groups of eight units that fill a register, which has 32 bytes or fewer.
+/// The least number of groups of eight units for which registers are tried. Unpacked, they fill a
+/// register of 32 bytes. The code for registers of 16 bytes leaves fewer groups than it needs for
+/// one packed register to the caller.
 const LEAST_GROUPS: usize = 4;
 
 /// The size of a word in which bits are shifted, in bytes.

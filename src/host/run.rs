@@ -267,7 +267,8 @@ impl<'a> Task<'a> {
     /// finds the steps and leaves them there.
     fn run_large(&self, number: ShareNumber, share: Share) {
         let Some(steps) = self.plans.steps(number) else {
-            let mut record = Record::of(self.nest);
+            let wanted = self.plans.wants_steps(number);
+            let mut record = if wanted { Record::of(self.nest) } else { Record::none() };
             self.run_share(share, &mut record);
             return self.plans.keep_steps(number, record);
         };

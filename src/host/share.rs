@@ -25,9 +25,8 @@ pub(super) const LEAST_SHARE_BYTES: usize = 1 << 17;
 /// multiple of [`LEAST_SHARE_BYTES`].
 ///
 /// A smaller destination would be copied before another thread wakes up. It is a single share,
-/// which also allows its steps to be remembered, not only its plans. With 2 instead of 4,
-/// `f32[256,256]` took 11.6 instead of 7.8 µs; two threads gain from 512 KiB on
-/// (`benches/NOTES.md`).
+/// whose steps do not depend on the number of threads. With 2 instead of 4, `f32[256,256]` took
+/// 11.6 instead of 7.8 µs; two threads gain from 512 KiB on (`benches/NOTES.md`).
 const SHARES_OF_BYTES: usize = 4;
 
 /// The size of a destination from which on a second thread pays off if units are not whole bytes,

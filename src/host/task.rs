@@ -10,7 +10,10 @@
 //! some bytes of the destination, in registers, in the same way at every step of the loops around
 //! the block.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use smallvec::{SmallVec, smallvec};
 
@@ -60,7 +63,8 @@ pub(super) struct Task<'a> {
 
 /// A cache of the plans of a copy, for all of its shares and for later runs of the same nest, which
 /// may have another number of threads or a destination of another alignment. Most shares have the
-/// same boxes, and making a plan takes longer than filling a small share.
+/// same boxes, and making a plan takes longer than filling a small share. The cache also has the
+/// steps of the last run, for runs with as many threads and a destination of the same alignment.
 #[derive(Default)]
 pub(super) struct Plans {
     kinds: Mutex<CachedPlans>,
@@ -81,8 +85,21 @@ struct CachedSteps {
     /// See [`ShareNumber::of`].
     of: (usize, usize),
     shares: Vec<Option<Arc<Vec<CopyStep>>>>,
-    /// The memory for the steps, in bytes.
+    /// The memory for the steps without their plans, in bytes.
     bytes: usize,
+    /// True if the steps take too much memory. None are kept then.
+    is_full: bool,
+}
+
+impl CachedSteps {
+    fn drop_all(&mut self) {
+        *self = Self { of: self.of, is_full: true, ..Self::default() };
+    }
+}
+
+/// Returns the address of a plan.
+fn address<P>(plan: &Arc<P>) -> usize {
+    Arc::as_ptr(plan).addr()
 }
 
 /// The plans of each kind, at most [`CACHED_PLANS`] in each list, and the steps that use them.
@@ -135,22 +152,37 @@ impl Plans {
         steps.shares.get(share.number).cloned().flatten()
     }
 
-    /// Keeps the steps of a share, unless those of all shares would take more than
-    /// [`STEPS_BYTES`].
+    /// Returns true if the steps of a share are to be kept.
+    pub(super) fn wants_steps(&self, share: ShareNumber) -> bool {
+        let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        kinds.steps.of != share.of || !kinds.steps.is_full
+    }
+
+    /// Keeps the steps of a share, unless those of all shares take more than [`STEPS_BYTES`].
     pub(super) fn keep_steps(&self, share: ShareNumber, record: Record) {
-        let Some((steps, bytes)) = record.into_steps() else { return };
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         if kinds.steps.of != share.of {
             kinds.steps = CachedSteps { of: share.of, ..CachedSteps::default() };
         }
-        if kinds.steps.bytes + bytes > STEPS_BYTES {
+        let steps = &mut kinds.steps;
+        let Some(new) = record.into_steps() else { return steps.drop_all() };
+        steps.shares.resize(steps.shares.len().max(share.number + 1), None);
+        if steps.is_full || steps.shares[share.number].is_some() {
             return;
         }
-        let CachedSteps { shares, bytes: all, .. } = &mut kinds.steps;
-        *all += bytes;
-        shares.resize(shares.len().max(share.number + 1), None);
-        shares[share.number] = Some(Arc::new(steps));
+        steps.bytes += new.iter().map(CopyStep::bytes).sum::<usize>();
+        steps.shares[share.number] = Some(Arc::new(new));
+        let is_full = steps.bytes > STEPS_BYTES;
         kinds.are_new = true;
+        if is_full {
+            kinds.steps.drop_all();
+        }
+    }
+
+    /// Drops all steps, and keeps none of later runs with as many threads and a destination at the
+    /// same place of a cache line.
+    pub(super) fn drop_steps(&self) {
+        self.kinds.lock().unwrap_or_else(PoisonError::into_inner).steps.drop_all();
     }
 
     /// Returns true if plans or steps were added since the last call.
@@ -159,29 +191,38 @@ impl Plans {
         std::mem::take(&mut kinds.are_new)
     }
 
-    /// Returns the approximate memory that the plans occupy, in bytes.
+    /// Returns the approximate memory that the plans and the steps occupy, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        let CachedPlans { tiles, patterns, expanded, staged, packed, converted, .. } = &*kinds;
-        let lists = kinds.steps.bytes
-            + size_of_val(&tiles[..])
+        let CachedPlans { steps, tiles, patterns, expanded, staged, packed, converted, .. } =
+            &*kinds;
+        let lists = size_of_val(&tiles[..])
             + size_of_val(&patterns[..])
             + size_of_val(&expanded[..])
             + size_of_val(&staged[..])
             + size_of_val(&packed[..])
             + size_of_val(&converted[..]);
-        let tiles = tiles.iter().map(|of| of.plan.bytes());
-        let patterns = patterns.iter().map(|of| of.bytes(Pattern::bytes));
-        let expanded = expanded.iter().map(|of| of.bytes(ExpandedCopy::bytes));
-        let staged = staged.iter().flat_map(|(_, plan)| plan).map(|plan| plan.bytes());
-        let packed = packed.iter().map(|of| match &of.copy {
-            PackedCopy::Plan => 0,
-            PackedCopy::Staged(copy) => copy.bytes(),
-            PackedCopy::Bits(copy) => copy.bytes(),
+        let tiles = tiles.iter().map(|of| (address(&of.plan), of.plan.bytes()));
+        let patterns = patterns.iter().map(|of| (of.address(), of.bytes(Pattern::bytes)));
+        let expanded = expanded.iter().map(|of| (of.address(), of.bytes(ExpandedCopy::bytes)));
+        let staged = staged.iter().flat_map(|(_, plan)| plan);
+        let staged = staged.map(|plan| (address(plan), plan.bytes()));
+        let packed = packed.iter().filter_map(|of| match &of.copy {
+            PackedCopy::Plan => None,
+            PackedCopy::Staged(copy) => Some((address(copy), copy.bytes())),
+            PackedCopy::Bits(copy) => Some((address(copy), copy.bytes())),
         });
-        let converted = converted.iter().flat_map(|(_, plan)| plan).map(|plan| plan.bytes());
+        let converted = converted.iter().flat_map(|(_, plan)| plan);
+        let converted = converted.map(|plan| (address(plan), plan.bytes()));
+        // The steps can share plans with each other and with the lists, and can have others, which
+        // a full list has dropped.
+        let of_steps = steps.shares.iter().flatten().flat_map(|steps| steps.iter());
+        let of_steps = of_steps.filter_map(CopyStep::plan);
         let plans = tiles.chain(patterns).chain(expanded).chain(staged).chain(packed);
-        lists + plans.chain(converted).sum::<usize>()
+        let mut counted = HashSet::new();
+        let plans = plans.chain(converted).chain(of_steps);
+        let once = plans.filter(|&(address, _)| address == 0 || counted.insert(address));
+        lists + steps.bytes + once.map(|(_, bytes)| bytes).sum::<usize>()
     }
 
     /// Returns the pattern or the buffered copy that fills `block`, in units of `unit` bytes, at
@@ -440,8 +481,7 @@ const SMALL_BOX: usize = 1 << 15;
 /// take at least as long.
 const FEW_CYCLES: usize = 7;
 
-/// The maximum memory for the steps of all shares of a large copy, in bytes. Its plans take some
-/// more.
+/// The maximum memory for the steps of all shares of a large copy, without their plans, in bytes.
 const STEPS_BYTES: usize = COPY_BYTES / 2;
 
 /// The least number of repetitions of a block for which computing the tables of a pattern pays off.
@@ -482,6 +522,11 @@ struct CachedBlock<P> {
 }
 
 impl<P> CachedBlock<P> {
+    /// Returns the address of the plan, or 0 if there is none.
+    fn address(&self) -> usize {
+        self.plan.as_ref().map_or(0, address)
+    }
+
     /// Returns the approximate memory of the description of the block and of its plan, in bytes.
     fn bytes(&self, of_plan: impl FnOnce(&P) -> usize) -> usize {
         size_of_val(&self.block.0[..]) + self.plan.as_deref().map_or(0, of_plan)

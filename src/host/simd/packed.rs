@@ -1,5 +1,5 @@
-//! Unpacks and packs units of less than a byte in registers of 32 bytes, and turns bands of lines
-//! in registers of 64 bytes.
+//! Unpacks and packs units of less than a byte in registers of 32 bytes. Packs lines, and turns
+//! bands of lines, in registers of 64 bytes.
 
 #![allow(unsafe_code)] // calls functions for instructions that were found
 
@@ -352,7 +352,7 @@ mod x86 {
 
     /// The greatest distance of lines, in bits, with which a load of 64 bytes has eight bytes from
     /// the start of each of eight lines.
-    const LONGEST_STEP: usize = 63;
+    const LONGEST_STEP: usize = 64;
 
     /// Returns the number of the line at each place of a band.
     fn lines<const LOG: u32>() -> [usize; 8] {
