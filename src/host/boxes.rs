@@ -447,39 +447,46 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
             .iter()
             .filter(|(form, _)| is_linear(form, &bounds))
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
-        if let Some(first) = cuts.min_by_key(Decision::axis) {
-            // Look for a period along an axis outside the cut first, because the boxes of a period
-            // are then cut only once, and not again in every period. However, if there are many
-            // periods along the axis of the cut, each of them would become boxes of its own in the
-            // outer period, so the axis is cut first.
-            if repeats && has_many_periods(nest, walk_box, &bounds, first.axis()) {
-                return first;
-            }
-            let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
-            // If there are no periods, a quotient of an axis outside the cut is cut first. A box on
-            // both sides of the steps at which the quotient changes could not be a part of a block.
-            // Units below a byte have no blocks.
-            let forms = undecided.iter().map(|&(form, _)| form);
-            let of_quotient = || cut_quotient(nest, &Depends::of(nest, forms), walk_box, &bounds);
-            let outer = period.or_else(|| has_whole_bytes(nest).then(of_quotient).flatten());
-            return outer.filter(|outer| outer.axis() < first.axis()).unwrap_or(first);
+        let first = cuts.min_by_key(Decision::axis);
+        // Look for a period along an axis outside the cut first, because the boxes of a period are
+        // then cut only once, and not again in every period. However, if there are many periods
+        // along the axis of the cut, each of them would become boxes of its own in the outer
+        // period, so the axis is cut first.
+        if let Some(Decision::Cut { axis, at }) = first
+            && repeats
+            && has_many_periods(nest, walk_box, &bounds, axis)
+        {
+            return Decision::Cut { axis, at };
         }
         // Before the undecided guards or the value can be evaluated, the box must be cut until the
         // quotients and lookups on which they depend are constant. The value is considered if all
         // guards are decided. If the nest has lookups, only the first undecided guard is
         // considered, because later guards and the value may be meaningless where that guard fails.
         let read = match take {
-            CaseValue::Read { at, .. } => Some(at),
-            CaseValue::Bits(_) => None,
+            CaseValue::Read { at, .. } if first.is_none() => Some(at),
+            _ => None,
         };
         let first_undecided = undecided.first().map(|&(form, _)| form);
         let depends = match first_undecided {
             Some(form) if !nest.lookups().is_empty() => Depends::of(nest, [form]),
             _ => Depends::of(nest, undecided.iter().map(|&(form, _)| form).chain(read)),
         };
-        if let Some(cut) = cut_quotient(nest, &depends, walk_box, &bounds) {
+        // A quotient of an axis outside the cut is cut first too. A box on both sides of the steps
+        // at which the quotient changes could not be a part of a block. Units below a byte have no
+        // blocks.
+        let of_quotient = if first.is_none() || has_whole_bytes(nest) {
+            cut_quotient(nest, &depends, walk_box, &bounds)
+        } else {
+            None
+        };
+        if first.is_some() || of_quotient.is_some() {
             let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
-            return period.unwrap_or(cut);
+            let outer = period.or(of_quotient);
+            let is_outer =
+                |of: &Decision| first.as_ref().is_none_or(|first| of.axis() < first.axis());
+            if let Some(decision) = outer.filter(is_outer).or(first) {
+                return decision;
+            }
         }
         let unknown = (0..nest.lookups().len())
             .find(|&of| depends.lookups[of] && !is_constant(Value::Lookup(of), &bounds));
