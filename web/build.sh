@@ -20,6 +20,11 @@ built=$target/wasm32-unknown-unknown/release/stridec_web.wasm
 registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
 root=$(cd .. && pwd)
 
+# More passes of Binaryen. This one makes the module of the package 0.2% smaller in its compressed
+# form, and those of the page slightly larger.
+passes=()
+! $package || passes=(--merge-locals)
+
 # Builds a module with the given options of Cargo: `wasm NAME [OPTION…]`.
 wasm() {
     # The page folds constants on the host, and copies nothing else there: `src/host/mod.rs`.
@@ -31,7 +36,7 @@ wasm() {
     if command -v wasm-opt >/dev/null || ../.ci/install binaryen; then
         wasm-opt --enable-bulk-memory --enable-sign-ext --enable-mutable-globals \
             --enable-nontrapping-float-to-int -O1 --dae-optimizing --code-folding --rse \
-            --coalesce-locals-learning --reorder-locals --vacuum \
+            --coalesce-locals-learning --reorder-locals --vacuum "${passes[@]}" \
             "$built" -o "$site/$1.wasm"
     else
         cp "$built" "$site/$1.wasm"
