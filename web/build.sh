@@ -20,8 +20,8 @@ built=$target/wasm32-unknown-unknown/release/stridec_web.wasm
 registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
 root=$(cd .. && pwd)
 
-# More passes of Binaryen. This one makes the module of the package 0.2% smaller in its compressed
-# form, and those of the page slightly larger.
+# More passes of Binaryen. With this one, the compressed module of the package is 0.2% smaller, but
+# the modules of the page are slightly larger.
 passes=()
 ! $package || passes=(--merge-locals)
 

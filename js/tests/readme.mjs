@@ -22,9 +22,9 @@ const start = fences.find(([, , lines]) => lines.startsWith("const { create, glo
 assert(start, "the document has no lines for Node");
 writeFileSync("readme-start.mjs", start);
 
-// Returns what the program in readme-lines.mjs prints. Dawn sometimes crashes, twice in some hundred
-// programs, for a reason that is not known. The package has no native code, so such a program runs
-// again. It fails if it crashes three times.
+// Runs the program in readme-lines.mjs, and returns the text that it prints. In two of some hundred
+// programs, Dawn ended with SIGSEGV, and nobody knows why yet. The package has no native code.
+// Therefore the program runs again then. If it crashes three times, the test fails.
 function run() {
   for (let runs = 1; ; runs += 1) {
     try {
