@@ -15,7 +15,7 @@ use super::{
     },
     pieces::{Destination as _, DestinationSlices},
     plan::TilePlan,
-    simd::Simd,
+    simd::{INTERLEAVED_PAST, LINES_PAST, Simd},
     stream::{LINE, Stream, prefetch_byte},
     tile::{CopyTile, byte_index, each_unit},
 };
@@ -27,10 +27,6 @@ const RUN: usize = 1 << 12;
 /// The shortest run that is copied on its own, in bits. Starting a run takes 13 ns, so shorter ones
 /// are unpacked to bytes, many at a time.
 const LONG_RUN: usize = 1 << 9;
-
-/// The longest line of a buffer, in bits, that [`put_lines`] joins to the next line through a word.
-/// Each word depends on the one before it, so longer lines are shifted on their own.
-const SHORT_LINE_BITS: usize = 256;
 
 /// The approximate numbers of processor cycles for the parts of a copy of a matrix: a unit that is
 /// moved on its own, a line of the destination, such a line that is unpacked to bytes, a band of
@@ -245,7 +241,6 @@ impl Bits {
         } else {
             let pitch = width.next_multiple_of(WORD_BYTES) + 2 * WORD_BYTES;
             grow(&mut room.lines, rows * pitch + LINE);
-            room.starts.clear();
             let lines = (source, tile.from, tile.rows.0);
             let packed = self.src == 8
                 && Simd::here().is_some_and(|simd| {
@@ -258,8 +253,7 @@ impl Bits {
                     self.narrow(source, first, (line, columns), &mut room.bytes);
                 }
             }
-            let starts = (0..rows).map(|number| (number * pitch * per).cast_signed());
-            room.starts.extend(starts);
+            multiples(&mut room.starts, rows, pitch * per);
             (&room.lines[..], 0, &room.starts[..], Some(pitch * per))
         };
         let pitch = band_bytes(width);
@@ -268,52 +262,78 @@ impl Bits {
         if let Some(next) = next {
             self.prefetch(source, tile, next);
         }
-        room.reads.clear();
-        room.reads.extend((0..bands).map(|band| (band * pitch).cast_signed()));
-        // The first bit of each line in the slice of the destination, if all are in one slice.
+        let spread = &room.spread[..];
         let writes = tile.columns.1;
-        let ends = [writes[0], writes[columns - 1]];
-        let in_slice = |write: &isize| destination.same_slice(tile.to, tile.to + write);
-        let same_slice = match tile.steps[1] {
-            Some(_) => ends.iter().all(in_slice),
-            None => writes.iter().all(in_slice),
-        };
-        room.writes.clear();
-        if self.dst == bits && same_slice {
-            let (slice, first) = destination.place(tile.to);
-            let at = |write: &isize| (first.cast_signed() + write) << bits.ilog2();
-            room.writes.extend(writes.iter().map(at));
-            let whole_bytes = rows.is_multiple_of(BAND)
-                && room.writes.iter().fold(0, |bits, start| bits | start) % 8 == 0;
-            if whole_bytes {
-                room.writes.iter_mut().for_each(|start| *start >>= 3);
-                return transpose_units((&room.spread, &room.reads), unit, (slice, &room.writes));
+        let line = bands * unit;
+        let joined = is_joined(tile);
+        // Short lines are put together in words, and others by transposing bytes.
+        let short = line <= WORD_BYTES && (joined || line < WORD_BYTES);
+        if !short && self.dst == bits && rows.is_multiple_of(BAND) {
+            // The first bit of each line in the slice of the destination, if all are in one slice.
+            let ends = [writes[0], writes[columns - 1]];
+            let in_slice = |write: &isize| destination.same_slice(tile.to, tile.to + write);
+            let same_slice = match tile.steps[1] {
+                Some(_) => ends.iter().all(in_slice),
+                None => writes.iter().all(in_slice),
+            };
+            if same_slice {
+                let (slice, first) = destination.place(tile.to);
+                let at = |write: &isize| (first.cast_signed() + write) << bits.ilog2();
+                if writes.iter().fold(0, |bits, write| bits | at(write)) % 8 == 0 {
+                    multiples(&mut room.reads, bands, pitch);
+                    room.writes.clear();
+                    room.writes.extend(writes.iter().map(|write| at(write) >> 3));
+                    return transpose_units((spread, &room.reads), unit, (slice, &room.writes));
+                }
             }
         }
-        // Whole squares are transposed faster than the columns at the end of a tile. The bytes
-        // after them in a band have no meaning, and neither have the lines that they become.
-        let padded = columns.next_multiple_of(16 / unit);
-        let joined = is_joined(tile) && rows.is_multiple_of(BAND);
-        let apart = if joined { bands * unit } else { pitch_of(bands * unit) };
-        room.starts.clear();
-        room.starts.extend((0..padded).map(|column| (column * apart).cast_signed()));
-        grow(&mut room.turned, padded * apart + WORD_BYTES);
-        let turned = &mut room.turned[..padded * apart + WORD_BYTES];
-        transpose_units((&room.spread, &room.reads), unit, (turned, &room.starts));
-        if is_joined(tile) {
+        // Whole squares are transposed faster than those at the ends of a tile. The bytes after a
+        // band have no meaning, and neither have the lines that they become.
+        let edge = 16 / unit;
+        let padded = columns.next_multiple_of(edge);
+        let whole = joined && rows.is_multiple_of(BAND) && bands.is_multiple_of(edge);
+        let apart = match (short, whole) {
+            (true, _) => WORD_BYTES,
+            (_, true) => line,
+            _ => pitch_of(line.next_multiple_of(16)),
+        };
+        let bytes = (padded + INTERLEAVED_PAST) * apart + LINES_PAST;
+        grow(&mut room.turned, bytes);
+        let turned = &mut room.turned[..bytes];
+        let interleaved = short
+            && Simd::here().is_some_and(|simd| {
+                simd.interleave_bands((spread, pitch, bands), unit, columns, turned)
+            });
+        if !interleaved {
+            multiples(&mut room.starts, padded, apart);
+            multiples(&mut room.reads, bands, pitch);
+            // Bands that a square lacks may be any band.
+            if !short {
+                room.reads.resize(bands.next_multiple_of(edge), 0);
+            }
+            transpose_units((spread, &room.reads), unit, (turned, &room.starts));
+        }
+        if joined {
             let (slice, to) = destination.place(tile.to + writes[0]);
             let units = columns * rows;
-            if joined && self.dst == bits {
-                return put(turned, units, slice, to, bits);
-            }
-            if joined && self.dst == 8 && stream.is_none() {
-                return self.unpack(turned, 0, &mut slice[to..to + units]);
-            }
-            if self.dst == bits && rows * unit <= SHORT_LINE_BITS {
+            if self.dst == bits {
+                if apart * per == rows {
+                    return put(turned, units, slice, to, bits);
+                }
                 return put_lines((turned, apart), (columns, rows), (slice, to), bits);
             }
+            if self.dst == 8 && stream.is_none() {
+                if apart * per == rows {
+                    return self.unpack(turned, 0, &mut slice[to..to + units]);
+                }
+                grow(&mut room.lines, (units + 1).div_ceil(per));
+                let lines = &mut room.lines[..];
+                put_lines((turned, apart), (columns, rows), (lines, 0), bits);
+                return self.unpack(lines, 0, &mut slice[to..to + units]);
+            }
         }
-        for (line, write) in turned.chunks_exact(apart).zip(writes) {
+        for (number, write) in writes.iter().enumerate() {
+            let line = &turned[number * apart..];
             let (slice, to) = destination.place(tile.to + write);
             if self.dst == bits {
                 put(line, rows, slice, to, bits);
@@ -508,6 +528,15 @@ impl UnpackBuffer {
 fn grow(buffer: &mut Vec<u8>, length: usize) {
     if buffer.len() < length {
         buffer.resize(length, 0);
+    }
+}
+
+/// Makes `list` the first `count` multiples of `step`, if it is not yet.
+fn multiples(list: &mut Vec<isize>, count: usize, step: usize) {
+    let last = list.len().checked_sub(1).and_then(|last| list.get(last));
+    if list.len() != count || last != Some(&((count - 1) * step).cast_signed()) {
+        list.clear();
+        list.extend((0..count).map(|number| (number * step).cast_signed()));
     }
 }
 

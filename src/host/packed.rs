@@ -18,6 +18,10 @@ const LONG_PIECE: usize = 64;
 /// one packed register to the caller.
 const LEAST_GROUPS: usize = 4;
 
+/// The longest line, in bits, that is shifted a word at a time although this processor has longer
+/// registers.
+const LONG_LINE_BITS: usize = 128;
+
 /// The size of a word in which bits are shifted, in bytes.
 pub(super) const WORD_BYTES: usize = 8;
 
@@ -290,7 +294,18 @@ pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
 /// `first`. All other units of the image keep their values.
 pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bits: u32) {
     let (start, length) = (first * bits as usize, count * bits as usize);
-    let (image, shift) = (&mut image[start / 8..(start + length).div_ceil(8)], start % 8);
+    let (image, shift) = (&mut image[start / 8..], start % 8);
+    // A short line is part of one word.
+    if length > 0
+        && shift + length <= 64
+        && let (Some(image), Some(line)) = (image.first_chunk_mut(), line.first_chunk())
+    {
+        let mask = u64::MAX >> (64 - length) << shift;
+        let (before, line) = (u64::from_le_bytes(*image), u64::from_le_bytes(*line) << shift);
+        *image = (before & !mask | line & mask).to_le_bytes();
+        return;
+    }
+    let image = &mut image[..(shift + length).div_ceil(8)];
     let Some(last) = image.len().checked_sub(1) else { return };
     let end = (shift + length) % 8;
     // `from` and `until` mask the bits of the first and of the last byte that are written.
@@ -298,6 +313,9 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
     let (kept_first, kept_last) = (image[0] & !from, image[last] & !until);
     if shift == 0 {
         image.copy_from_slice(&line[..=last]);
+    } else if length > LONG_LINE_BITS
+        && Simd::here().is_some_and(|simd| simd.join_lines((line, 0), (1, length), image, shift))
+    {
     } else {
         image[0] = line[0] << shift;
         let inside = last.min(line.len() - 1);
@@ -335,25 +353,63 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
 
 /// Copies the first `count` units of each of `lines` lines, which are `pitch` bytes apart, to
 /// consecutive units of an image, beginning with unit `first`. All other units of the image keep
-/// their values. After the last line, `image_lines` must have [`WORD_BYTES`] more bytes.
+/// their values. After the last line, `image_lines` must have [`WORD_BYTES`] more bytes. Lines that
+/// are [`WORD_BYTES`] apart may be overwritten.
 pub(super) fn put_lines(
-    (image_lines, pitch): (&[u8], usize),
+    (image_lines, pitch): (&mut [u8], usize),
     (lines, count): (usize, usize),
     (image, first): (&mut [u8], usize),
     bits: u32,
 ) {
     let (start, length) = (first * bits as usize, count * bits as usize);
+    let simd = Simd::here().filter(|_| lines > BAND && length > 0);
+    if let Some(simd) = simd
+        && pitch == WORD_BYTES
+        && let Some(head) = (0..BAND).find(|line| (start + line * length).is_multiple_of(8))
+    {
+        // Eight lines are whole bytes. The lines before and after them are copied one by one.
+        let groups = (lines - head) / BAND;
+        let tail = head + groups * BAND;
+        for line in (0..head).chain(tail..lines) {
+            put(&image_lines[line * pitch..], count, image, first + line * count, bits);
+        }
+        let words = &mut image_lines.as_chunks_mut().0[head..];
+        let image = &mut image[(start + head * length) / 8..];
+        if simd.join_words(words, groups, length, image) {
+            return;
+        }
+    }
     let end = start + lines * length;
     let image = &mut image[start / 8..end.div_ceil(8)];
     let Some(&last) = image.last() else { return };
+    let joined = simd.is_some_and(|simd| {
+        simd.join_lines((image_lines, pitch), (lines, length), image, start % 8)
+    });
+    if !joined {
+        join_lines((image_lines, pitch), (lines, length), image, start % 8);
+    }
+    // The bits after the end keep their values.
+    if let (Some(byte), 1..) = (image.last_mut(), end % 8) {
+        *byte = *byte & !(u8::MAX << (end % 8)) | last & u8::MAX << (end % 8);
+    }
+}
+
+/// Joins `count` lines of `length` bits as [`Simd::join_lines`] does, without instructions that
+/// must be detected at run time. Lines may have any length.
+fn join_lines(
+    (lines, pitch): (&[u8], usize),
+    (count, length): (usize, usize),
+    out: &mut [u8],
+    start: usize,
+) {
     let (whole, rest) = (length / 64, length % 64);
     // The low `held` bits of `word` are still to be written, after the bytes that were written so
     // far.
-    let mut held = (start % 8) as u32;
-    let mut word = u64::from(image[0] & !(u8::MAX << held));
+    let mut held = start as u32;
+    let mut word = u64::from(out[0] & !(u8::MAX << held));
     let mut written = 0;
-    for line in 0..lines {
-        let mut words = image_lines[line * pitch..].as_chunks().0.iter();
+    for line in 0..count {
+        let mut words = lines[line * pitch..].as_chunks().0.iter();
         let words = words.by_ref().take(whole + 1).map(|word| u64::from_le_bytes(*word));
         for (number, next) in words.enumerate() {
             let (next, bits) = match number {
@@ -365,18 +421,14 @@ pub(super) fn put_lines(
                 held += bits;
                 continue;
             }
-            image[written..written + WORD_BYTES].copy_from_slice(&word.to_le_bytes());
+            out[written..written + WORD_BYTES].copy_from_slice(&word.to_le_bytes());
             written += WORD_BYTES;
             word = next.checked_shr(64 - held).unwrap_or(0);
             held = held + bits - 64;
         }
     }
-    let rest = &mut image[written..];
+    let rest = &mut out[written..];
     rest.copy_from_slice(&word.to_le_bytes()[..rest.len()]);
-    // The bits after the end keep their values.
-    if let (Some(byte), 1..) = (rest.last_mut(), end % 8) {
-        *byte = *byte & !(u8::MAX << (end % 8)) | last & u8::MAX << (end % 8);
-    }
 }
 
 /// Copies `count` units of the source, beginning with unit `from`, to the destination, beginning
@@ -534,21 +586,34 @@ mod tests {
 
     #[test]
     fn lines_are_joined() {
-        let lines = image(5);
+        let lines: Vec<u8> = (0..2000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
         for bits in [1, 2, 4] {
             let per = 8 / bits as usize;
             for (first, count) in
-                (0..9_usize).flat_map(|first| (0..70_usize).map(move |count| (first, count)))
+                (0..9_usize).flat_map(|first| (0..150_usize).map(move |count| (first, count)))
             {
-                let pitch = count.div_ceil(per) + first % 2;
-                let number = ((200 - WORD_BYTES) / pitch.max(1)).min(180 * per / count.max(1));
-                let mut expected = image(99);
-                for line in 0..number {
-                    put(&lines[line * pitch..], count, &mut expected, first + line * count, bits);
+                let width = count.div_ceil(per);
+                for pitch in [width + first % 2, width.max(WORD_BYTES)] {
+                    let number = ((1990 - WORD_BYTES) / pitch.max(1)).min(first * 27 + 1);
+                    let mut expected = vec![0xa5; (first + number * count).div_ceil(per) + 9];
+                    for line in 0..number {
+                        let to = first + line * count;
+                        put(&lines[line * pitch..], count, &mut expected, to, bits);
+                    }
+                    let plain = first < per && count > 0 && number > 0;
+                    let [mut joined, mut plainly] = [(); 2].map(|()| vec![0xa5; expected.len()]);
+                    let of = (&mut lines.clone()[..], pitch);
+                    put_lines(of, (number, count), (&mut joined, first), bits);
+                    assert_eq!(joined, expected, "{bits} {first} {count} {pitch}");
+                    if plain {
+                        let start = first * bits as usize;
+                        let length = count * bits as usize;
+                        let end = (start + number * length).div_ceil(8);
+                        join_lines((&lines, pitch), (number, length), &mut plainly[..end], start);
+                        let whole = (start + number * length) / 8;
+                        assert_eq!(plainly[..whole], expected[..whole], "{bits} {first} {count}");
+                    }
                 }
-                let mut joined = image(99);
-                put_lines((&lines, pitch), (number, count), (&mut joined, first), bits);
-                assert_eq!(joined, expected, "{bits} {first} {count}");
             }
         }
     }

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use super::{
     machine::Machine,
     pieces::{Destination as _, DestinationSlices},
-    plane::{Group, PlanAxis, Plane, is_narrow, merged, spread},
+    plane::{Group, PlanAxis, Plane, SQUARE, is_narrow, merged, spread},
     shuffle::Shuffle,
     simd::{Inner, SHORT_UNIT, Simd},
     stream::{LINE, PAGE},
@@ -92,6 +92,11 @@ const SMALL_TILE: (usize, usize) = (1 << 10, 1 << 9);
 /// squares of a tile overlap the squares before them. In smaller tiles, there would be twice as
 /// many of them.
 const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
+
+/// The tile for units below a byte: its length along the destination in bytes, and its length along
+/// the source in units. Tiles are moved through buffers in the L2 cache, and rows of a few lines cost
+/// more than in other tiles, because both ends of each row share a byte with other rows.
+const BITS_TILE: (usize, usize) = (1 << 9, 1 << 9);
 
 /// The tile for units of more than [`SMALL`] bytes.
 const LARGE_TILE: (usize, usize) = (1 << 8, 1 << 7);
@@ -196,6 +201,8 @@ pub(super) struct Streams {
     pub(super) shuffled: bool,
     /// The alignment of the box to cache lines.
     pub(super) start: LineAlignment,
+    /// The number of units in a byte.
+    pub(super) per_byte: usize,
     /// The layout of addresses if the destination has several slices: the number of low bits, which
     /// are the offset in a slice, and the distance between two slices in bytes.
     pub(super) pieces: Option<(u32, isize)>,
@@ -347,11 +354,12 @@ impl TilePlan {
             return plan;
         }
         let tile = match simd {
+            _ if streams.per_byte > 1 => (BITS_TILE.0 * streams.per_byte, BITS_TILE.1),
             _ if unit > SMALL => LARGE_TILE,
             Some(simd) if simd.transposes_lines() => LINES_TILE,
             _ => SMALL_TILE,
         };
-        let mut plane = Plane::new(axes, unit, tile);
+        let mut plane = Plane::in_squares(axes, unit, tile, SQUARE * streams.per_byte);
         let narrow = simd.filter(|simd| simd.transposes_narrow());
         let narrow = narrow.map(|_| if streams.shuffled { STREAMED_NARROW } else { NARROW });
         while plane.is_joined_better(simd, narrow) {
@@ -540,6 +548,7 @@ impl Streams {
             cut: false,
             shuffled: false,
             start: LineAlignment::Uneven,
+            per_byte: 1,
             pieces: None,
         }
     }

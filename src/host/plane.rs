@@ -17,7 +17,7 @@ use super::{
 const FEW_UNITS: usize = 4;
 
 /// The side of the squares that are transposed in registers, in bytes.
-const SQUARE: usize = 16;
+pub(super) const SQUARE: usize = 16;
 
 /// The approximate numbers of processor cycles for a matrix that is transposed, to start and for
 /// each line of its squares. They were measured on an AMD EPYC of family 25 with matrices of 5 by 5
@@ -74,6 +74,8 @@ pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option
 pub(super) struct Plane {
     /// The unit size, in bytes.
     unit: usize,
+    /// The side of the squares that are transposed at a time, in bytes.
+    square: usize,
     /// The size of a tile to aim at, in bytes: along the destination, and along the source.
     tile: (usize, usize),
     /// The loops around a tile, outermost first.
@@ -90,20 +92,27 @@ pub(super) struct Plane {
 impl Plane {
     /// Assigns the axes of a box, which are given outermost first. The innermost axis becomes the
     /// row. `unit` and `tile` are stored in the fields of the same names.
-    pub(super) fn new(
+    pub(super) fn new(axes: SmallVec<[PlanAxis; 8]>, unit: usize, tile: (usize, usize)) -> Self {
+        Self::in_squares(axes, unit, tile, SQUARE)
+    }
+
+    /// Assigns the axes of a box as [`Self::new`] does, for squares of `square` bytes.
+    pub(super) fn in_squares(
         mut axes: SmallVec<[PlanAxis; 8]>,
         unit: usize,
         tile: (usize, usize),
+        square: usize,
     ) -> Self {
         let rows = axes.pop().into_iter().collect();
-        Self { unit, tile, axes, rows, columns: SmallVec::new(), start: (0, 0) }.sorted()
+        Self { unit, square, tile, axes, rows, columns: SmallVec::new(), start: (0, 0) }.sorted()
     }
 
     /// Returns a plane without rows. The source is contiguous along the columns, and a column of a
     /// tile has about `bytes` bytes.
     pub(super) fn of_columns(axes: SmallVec<[PlanAxis; 8]>, unit: usize, bytes: usize) -> Self {
         let (rows, columns) = (SmallVec::new(), SmallVec::new());
-        Self { unit, tile: (0, bytes), axes, rows, columns, start: (0, 0) }.sorted()
+        let tile = (0, bytes);
+        Self { unit, square: SQUARE, tile, axes, rows, columns, start: (0, 0) }.sorted()
     }
 
     fn sorted(mut self) -> Self {
@@ -170,9 +179,9 @@ impl Plane {
     /// moved only if it continues the rows in the destination, or the columns in the source.
     ///
     /// A loop that continues both is moved to the columns if only the rows are long enough for
-    /// squares of [`SQUARE`] bytes.
+    /// squares.
     fn grow(&mut self) {
-        let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
+        let Self { unit, square, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
             let place = next(group, side).filter(|_| length(group) * *unit < bytes)?;
             axes.iter().position(|axis| side(axis) == place)
@@ -181,7 +190,7 @@ impl Plane {
             let of_rows = find(axes, rows, |axis| axis.dst, *row_bytes);
             let of_columns = find(axes, columns, |axis| axis.src, *column_bytes);
             let [rows_fill, columns_fill] =
-                [&*rows, &*columns].map(|group| length(group) * *unit >= SQUARE);
+                [&*rows, &*columns].map(|group| length(group) * *unit >= *square);
             match (of_rows, of_columns) {
                 (Some(row), Some(column)) if row == column && rows_fill && !columns_fill => {
                     columns.push(axes.remove(column));

@@ -319,6 +319,8 @@ impl Task<'_> {
 
     /// Returns the plan for boxes of these extents and strides, from the cache if it has one.
     fn plan(&self, streams: Streams, extents: &Extents, strides: &AxisStrides) -> Arc<TilePlan> {
+        let narrower = self.nest.src_bits().min(self.nest.dst_bits()) as usize;
+        let streams = Streams { per_byte: (8 / narrower).max(1), ..streams };
         let same = |of: &CachedPlan| {
             let same = of.streams == streams && of.extents == *extents && of.strides == *strides;
             same.then(|| of.plan.clone())

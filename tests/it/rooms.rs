@@ -98,6 +98,7 @@ const UNSAFE: [&str; 17] = [
     "src/host/simd/select.rs",
     "src/host/simd/transpose.rs",
     "src/host/simd/bit_blocks.rs",
+    "src/host/simd/bit_lines.rs",
     "src/host/simd/packed.rs",
     "src/host/simd/x86.rs",
     "src/host/stream.rs",

@@ -112,6 +112,7 @@ fn compare(
             0 => LineAlignment::Line,
             _ => LineAlignment::Inside,
         },
+        per_byte: 1,
         pieces: None,
     };
     let plan = TilePlan::new(axes.iter().copied(), unit, simd, streams);

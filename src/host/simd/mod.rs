@@ -5,8 +5,8 @@
 //! cache lines, and `narrow` for few rows or columns. `joined` transposes into columns that are not
 //! aligned to cache lines. `select` fills rows with bytes from a few loads, and `registers` fills
 //! blocks with any bytes of several sources. `packed` unpacks, packs and exchanges units of less
-//! than a byte, and `bit_blocks` puts blocks of any bits together. A *unit* is the data that is
-//! moved at a time, often one element.
+//! than a byte, `bit_lines` joins lines of them, and `bit_blocks` puts blocks of any bits together. A
+//! *unit* is the data that is moved at a time, often one element.
 
 #[macro_use]
 mod registers;
@@ -15,6 +15,7 @@ mod select;
 #[macro_use]
 mod transpose;
 mod bit_blocks;
+mod bit_lines;
 mod columns;
 mod joined;
 #[cfg(target_arch = "x86_64")]
@@ -30,6 +31,7 @@ mod set;
 mod x86;
 
 pub(super) use bit_blocks::{BitBlock, BitRegister, BitTerm, ByteTable, WIDTH};
+pub(super) use bit_lines::{INTERLEAVED_PAST, LINES_PAST};
 pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
 pub(super) use loops::{choose_units, each_unit};

@@ -133,8 +133,9 @@ mod x86 {
         _mm512_mask_set1_epi64, _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi64,
         _mm512_min_epi64, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8,
         _mm512_permutexvar_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
-        _mm512_set1_epi64, _mm512_slli_epi16, _mm512_slli_epi64, _mm512_srai_epi64,
-        _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_xor_si512,
+        _mm512_set1_epi64, _mm512_shrdv_epi64, _mm512_shuffle_i64x2, _mm512_slli_epi16,
+        _mm512_slli_epi64, _mm512_srai_epi64, _mm512_srli_epi64, _mm512_srlv_epi64,
+        _mm512_storeu_si512, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64, _mm512_xor_si512,
     };
 
     /// Fills registers with units, each from `N` packed bytes by a call of `one`. Returns the
@@ -276,21 +277,25 @@ mod x86 {
 
     /// Turns bands of eight lines of units of `1 << LOG` bits. `from` is the first bit of all rows.
     /// `step` is the number of units between rows if it is constant.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,gfni")]
     pub(super) fn turn<const LOG: u32>(
         (image, from): (&[u8], isize),
         (rows, step): (&[isize], Option<usize>),
         (out, pitch): (&mut [u8], usize),
         width: usize,
     ) -> usize {
-        let parts = width.div_ceil(PART);
-        let read = (parts - 1) * PART + 8;
+        // Long lines are turned in parts of 64 bytes, and the rest of them in shorter parts.
+        let wide = if width % WIDE <= 2 * PART { width / WIDE } else { width.div_ceil(WIDE) };
+        let parts = width.saturating_sub(wide * WIDE).div_ceil(PART);
+        let read = wide * WIDE + parts.checked_sub(1).map_or(0, |before| before * PART + 8);
+        // The last part of 64 bytes does not read past the line.
+        let read = if parts == 0 { width + 1 } else { read };
         let Some(last) = image.len().checked_sub(read) else { return 0 };
-        let written = (parts - 1) * PART * 8 + 64;
+        let written = width.next_multiple_of(8) * 8 + 64;
         let lines = lines::<LOG>();
         let step = step.map_or(usize::MAX, |units| units << LOG);
         let mut done = 0;
-        if parts == 1 && step <= LONGEST_STEP {
+        if wide == 0 && parts == 1 && step <= LONGEST_STEP {
             let first = from + (rows[0] << LOG);
             done = turn_short::<LOG>((image, first), (rows.len() / 8, step), (&mut *out, pitch));
         }
@@ -314,21 +319,23 @@ mod x86 {
             if _mm512_cmpgt_epu64_mask(bytes, last) != 0 {
                 return done;
             }
-            let mut starts = [0_isize; 8];
-            // SAFETY: the array has 64 bytes.
-            unsafe { _mm512_storeu_si512(starts.as_mut_ptr().cast(), bytes) };
+            let starts: [isize; 8] = bytemuck::cast(bytes);
+            // SAFETY: the comparison found that `read` bytes can be read from each of `bytes`.
+            let lines = starts.map(|start| unsafe { image.as_ptr().offset(start) });
+            for part in 0..wide {
+                let from = part * WIDE;
+                // SAFETY: all bytes from the start of a line to one byte after its end can be read.
+                // `out` has `written` bytes.
+                unsafe {
+                    turn_wide::<LOG>(lines, shifts, from, width, out.as_mut_ptr().add(from * 8));
+                }
+            }
             for part in 0..parts {
+                let from = wide * WIDE + part * PART;
                 // SAFETY: the comparison found that `read` bytes can be read from each of `bytes`.
                 // `out` has `written` bytes.
                 unsafe {
-                    let word = |place: usize| {
-                        image
-                            .as_ptr()
-                            .offset(starts[place])
-                            .add(part * PART)
-                            .cast::<i64>()
-                            .read_unaligned()
-                    };
+                    let word = |place: usize| lines[place].add(from).cast::<i64>().read_unaligned();
                     let mut band = _mm512_castsi128_si512(_mm_cvtsi64_si128(word(0)));
                     band = _mm512_mask_set1_epi64(band, 1 << 1, word(1));
                     band = _mm512_mask_set1_epi64(band, 1 << 2, word(2));
@@ -338,13 +345,81 @@ mod x86 {
                     band = _mm512_mask_set1_epi64(band, 1 << 6, word(6));
                     band = _mm512_mask_set1_epi64(band, 1 << 7, word(7));
                     let band = turned::<LOG>(_mm512_srlv_epi64(band, shifts));
-                    _mm512_storeu_si512(out.as_mut_ptr().add(part * PART * 8).cast(), band);
+                    _mm512_storeu_si512(out.as_mut_ptr().add(from * 8).cast(), band);
                 }
             }
             done += 1;
         }
         done
     }
+
+    /// Turns at most [`WIDE`] bytes of each line of a band, from byte `from` of each on. A line has
+    /// `width` bytes, from bit `shifts` of its first byte.
+    ///
+    /// # Safety
+    ///
+    /// Each line has `width + 1` readable bytes, of which at least 8 are left. `out` has room for
+    /// eight times as many bytes as are turned, rounded up to 64.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,gfni")]
+    unsafe fn turn_wide<const LOG: u32>(
+        lines: [*const u8; 8],
+        shifts: __m512i,
+        from: usize,
+        width: usize,
+        out: *mut u8,
+    ) {
+        let left = width - from;
+        let mask = |bytes: usize| u64::MAX >> (64 - bytes.min(64));
+        let (low, high) = (mask(left + 1), mask(left - 7));
+        let shifts: [i64; 8] = bytemuck::cast(shifts);
+        let words: [__m512i; 8] = std::array::from_fn(|place| {
+            // SAFETY: the masks select bytes that the caller allows to be read.
+            unsafe {
+                let line = lines[place].add(from);
+                let first = _mm512_maskz_loadu_epi8(low, line.cast());
+                if shifts[place] == 0 {
+                    return first;
+                }
+                let second = _mm512_maskz_loadu_epi8(high, line.add(8).cast());
+                _mm512_shrdv_epi64(first, second, _mm512_set1_epi64(shifts[place]))
+            }
+        });
+        for (number, band) in transpose_words(words).into_iter().enumerate() {
+            if number * 8 < left {
+                // SAFETY: the caller guarantees room for these bytes.
+                unsafe { _mm512_storeu_si512(out.add(number * 64).cast(), turned::<LOG>(band)) };
+            }
+        }
+    }
+
+    /// Transposes a matrix of 8 by 8 words of 64 bits.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn transpose_words(words: [__m512i; 8]) -> [__m512i; 8] {
+        let [mut pairs, mut fours, mut out] = [words; 3];
+        for n in 0..4 {
+            pairs[n] = _mm512_unpacklo_epi64(words[2 * n], words[2 * n + 1]);
+            pairs[4 + n] = _mm512_unpackhi_epi64(words[2 * n], words[2 * n + 1]);
+        }
+        // Lanes 0 and 2, or 1 and 3, of two registers.
+        for n in 0..4 {
+            fours[n] = _mm512_shuffle_i64x2::<0x88>(pairs[2 * n], pairs[2 * n + 1]);
+            fours[4 + n] = _mm512_shuffle_i64x2::<0xdd>(pairs[2 * n], pairs[2 * n + 1]);
+        }
+        // Word `w` of each line is in lane `w / 2` of the pairs, in the upper half if `w` is odd.
+        for odd in 0..2 {
+            for high in 0..2 {
+                let [one, two] = [0, 1].map(|side| fours[4 * high + 2 * odd + side]);
+                out[2 * high + odd] = _mm512_shuffle_i64x2::<0x88>(one, two);
+                out[4 + 2 * high + odd] = _mm512_shuffle_i64x2::<0xdd>(one, two);
+            }
+        }
+        out
+    }
+
+    /// The number of bytes of each line of a band that are turned at a time if the lines are long.
+    const WIDE: usize = 64;
 
     /// The number of bytes of each line that are turned at a time. Eight bytes are loaded, because
     /// a line can begin inside a byte.

@@ -17,7 +17,7 @@ pub(super) enum Set {
     /// AVX2: `vpshufb` on two lanes of 16 bytes.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512 VBMI and GFNI: `vpermb` on 64 bytes, and `vgf2p8affineqb`.
+    /// AVX-512 VBMI, VBMI2 and GFNI: `vpermb` on 64 bytes, `vpshldvq` and `vgf2p8affineqb`.
     #[cfg(target_arch = "x86_64")]
     Avx512Vbmi,
     /// Neon: `tbl` on 16 bytes.
@@ -36,6 +36,7 @@ impl Simd {
             (
                 Set::Avx512Vbmi,
                 is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("gfni"),

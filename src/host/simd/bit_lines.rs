@@ -1,0 +1,327 @@
+//! Puts lines of bits together from bands, and joins lines to one run of bits, in registers of 64
+//! bytes. [`turn_bands`](super::super::packed::turn_bands) describes bands.
+
+#![allow(unsafe_code)] // Register loads and stores take pointers.
+
+use super::set::Simd;
+
+/// The bytes after the last column that [`Simd::interleave_bands`] reads from each band, and writes
+/// for each of its columns, at most.
+pub(in crate::host) const INTERLEAVED_PAST: usize = 64;
+
+/// The bytes after the last line that [`Simd::join_lines`] may read.
+pub(in crate::host) const LINES_PAST: usize = 64;
+
+impl Simd {
+    /// Puts short lines together: line `n` has the bytes of column `n` of each of `bands` bands, in
+    /// this order, and is written to byte `8 * n` of `out`. Bytes of it that the bands lack are 0.
+    /// A column has `unit` bytes in a band: 1, 2 or 4. Bands are `pitch` bytes apart. Returns false
+    /// if this instruction set cannot do this, or if a line would have more than 8 bytes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `from` does not have [`INTERLEAVED_PAST`] bytes after the last column of each
+    /// band, or `out` as many lines after the last one.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+    pub(in crate::host) fn interleave_bands(
+        self,
+        (from, pitch, bands): (&[u8], usize, usize),
+        unit: usize,
+        columns: usize,
+        out: &mut [u8],
+    ) -> bool {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            super::set::Set::Avx512Vbmi if bands * unit <= 8 => {
+                let read = (bands - 1) * pitch + columns * unit + INTERLEAVED_PAST;
+                let lines = columns + INTERLEAVED_PAST;
+                assert!(read <= from.len() && lines * 8 <= out.len(), "bands or lines are short");
+                let from = (from.as_ptr(), pitch, bands);
+                // SAFETY: the set has these instructions. A step reads 64 bytes of each band and
+                // writes at most 64 lines, so that the ends that were compared are not passed.
+                unsafe {
+                    match unit {
+                        1 => x86::interleave::<1>(from, columns, out.as_mut_ptr()),
+                        2 => x86::interleave::<2>(from, columns, out.as_mut_ptr()),
+                        _ => x86::interleave::<4>(from, columns, out.as_mut_ptr()),
+                    }
+                }
+                true
+            }
+            #[allow(unreachable_patterns)] // aarch64 has no other set
+            _ => false,
+        }
+    }
+
+    /// Joins lines of `length` bits, from 1 to 64, each in the low bits of a word, to one run of
+    /// bits, which begins with the first bit of `out`. There are eight times `groups` lines, which
+    /// become `length * groups` bytes. The words are overwritten. Returns false if this instruction
+    /// set cannot do this.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `words` has fewer words than lines, or `out` fewer bytes than they become.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+    pub(in crate::host) fn join_words(
+        self,
+        words: &mut [[u8; 8]],
+        groups: usize,
+        length: usize,
+        out: &mut [u8],
+    ) -> bool {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            super::set::Set::Avx512Vbmi => {
+                assert!((1..=64).contains(&length), "lines of {length} bits");
+                // SAFETY: the set has these instructions.
+                unsafe { x86::join_words(&mut words[..8 * groups], length, out) };
+                true
+            }
+            #[allow(unreachable_patterns)] // aarch64 has no other set
+            _ => false,
+        }
+    }
+
+    /// Joins `count` lines of `length` bits, which are `pitch` bytes apart, to one run of bits,
+    /// which begins with bit `start` of `out`. `start` is at most 7. Bits of the last byte after the
+    /// run have any value. Returns false if this instruction set cannot do this, if lines have fewer
+    /// than 64 bits, or if there are fewer than [`LINES_PAST`] bytes after the last line.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `out` ends before the run.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+    pub(in crate::host) fn join_lines(
+        self,
+        (lines, pitch): (&[u8], usize),
+        (count, length): (usize, usize),
+        out: &mut [u8],
+        start: usize,
+    ) -> bool {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            super::set::Set::Avx512Vbmi => {
+                let read = (count - 1) * pitch + length.div_ceil(8) + LINES_PAST;
+                if length < 64 || read > lines.len() {
+                    return false;
+                }
+                let out = &mut out[..(start + count * length).div_ceil(8)];
+                // SAFETY: the set has these instructions. Each line, rounded up to 64 bytes, is
+                // inside the slice.
+                unsafe { x86::join_lines((lines.as_ptr(), pitch), (count, length), out, start) };
+                true
+            }
+            #[allow(unreachable_patterns)] // aarch64 has no other set
+            _ => false,
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{
+        __m512i, _mm_cvtsi32_si128, _mm512_alignr_epi64, _mm512_and_si512, _mm512_loadu_si512,
+        _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8, _mm512_or_si512,
+        _mm512_permutex2var_epi64, _mm512_permutexvar_epi8, _mm512_permutexvar_epi64,
+        _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shldv_epi64, _mm512_sll_epi64,
+        _mm512_sllv_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_unpackhi_epi8,
+        _mm512_unpackhi_epi16, _mm512_unpackhi_epi32, _mm512_unpacklo_epi8, _mm512_unpacklo_epi16,
+        _mm512_unpacklo_epi32,
+    };
+
+    /// Puts lines of 8 bytes together; see [`Simd::interleave_bands`](super::Simd).
+    ///
+    /// # Safety
+    ///
+    /// There are 64 readable bytes at every 64 bytes of each band, up to its last column, and room
+    /// for `64 / UNIT` lines for each of them.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    pub(super) unsafe fn interleave<const UNIT: usize>(
+        (from, pitch, bands): (*const u8, usize, usize),
+        columns: usize,
+        out: *mut u8,
+    ) {
+        // Unpacking takes two columns of each lane of 16 bytes at a time, so these are eight
+        // columns apart, and consecutive columns are in consecutive lanes.
+        let places: [u8; 64] = std::array::from_fn(|byte| {
+            let (lane, column) = (byte / 16, byte % 16 / UNIT);
+            let from = column / 2 * 8 + lane * 2 + column % 2;
+            (from * UNIT + byte % UNIT) as u8
+        });
+        // SAFETY: the array has 64 bytes.
+        let places = unsafe { _mm512_loadu_si512(places.as_ptr().cast()) };
+        // Makes `$of` registers of each as many: the lower halves of pairs, then the upper halves.
+        macro_rules! unpack {
+            ($registers:ident, $of:expr, $low:ident, $high:ident) => {
+                let before = $registers;
+                for group in (0..8 / UNIT).step_by($of) {
+                    for pair in 0..$of / 2 {
+                        let [one, two] = [0, 1].map(|side| before[group + 2 * pair + side]);
+                        $registers[group + pair] = $low(one, two);
+                        $registers[group + $of / 2 + pair] = $high(one, two);
+                    }
+                }
+            };
+        }
+        for first in (0..columns).step_by(64 / UNIT) {
+            let mut registers = [_mm512_setzero_si512(); 8];
+            for (band, register) in registers.iter_mut().enumerate().take(bands) {
+                // SAFETY: the caller guarantees that these bytes can be read.
+                let bytes =
+                    unsafe { _mm512_loadu_si512(from.add(band * pitch + first * UNIT).cast()) };
+                *register = _mm512_permutexvar_epi8(places, bytes);
+            }
+            if UNIT == 1 {
+                unpack!(registers, 8, _mm512_unpacklo_epi8, _mm512_unpackhi_epi8);
+            }
+            if UNIT <= 2 {
+                unpack!(registers, 4, _mm512_unpacklo_epi16, _mm512_unpackhi_epi16);
+            }
+            unpack!(registers, 2, _mm512_unpacklo_epi32, _mm512_unpackhi_epi32);
+            for (number, &register) in registers.iter().enumerate().take(8 / UNIT) {
+                // SAFETY: the caller guarantees that these lines can be written.
+                unsafe { _mm512_storeu_si512(out.add((first + number * 8) * 8).cast(), register) };
+            }
+        }
+    }
+
+    /// Joins lines in words; see [`Simd::join_words`](super::Simd::join_words).
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn join_words(words: &mut [[u8; 8]], mut length: usize, out: &mut [u8]) {
+        let bytes = words.len() / 8 * length;
+        let out = &mut out[..bytes];
+        let mut count = words.len();
+        // Pairs of neighbours are joined until three words together have more than 64 bits.
+        while length <= 32 {
+            let used = _mm512_set1_epi64((u64::MAX >> (64 - length)).cast_signed());
+            let shift = _mm_cvtsi32_si128(length as i32);
+            let [even, odd] = [0, 1].map(|side| std::array::from_fn(|word| 2 * word as i64 + side));
+            for first in (0..count).step_by(16) {
+                let low = _mm512_and_si512(load(words.as_flattened(), first * 8), used);
+                let high = _mm512_and_si512(load(words.as_flattened(), first * 8 + 64), used);
+                let [even, odd] = [even, odd].map(|places: [i64; 8]| {
+                    _mm512_permutex2var_epi64(low, bytemuck::cast(places), high)
+                });
+                let joined = _mm512_or_si512(even, _mm512_sll_epi64(odd, shift));
+                store(words.as_flattened_mut(), first * 4, joined);
+            }
+            (length, count) = (2 * length, count.div_ceil(2));
+        }
+        let used = _mm512_set1_epi64((u64::MAX >> (64 - length)).cast_signed());
+        // A word of the result has the end of one line, and at most two after it.
+        let line = |word: usize| 64 * word / length;
+        let terms: [[i64; 8]; 3] =
+            std::array::from_fn(|term| std::array::from_fn(|word| (line(word) + term) as i64));
+        let terms: [__m512i; 3] = terms.map(bytemuck::cast);
+        let offset = |word: usize| 64 * word - line(word) * length;
+        let down: [i64; 8] = std::array::from_fn(|word| offset(word) as i64);
+        let up: [[i64; 8]; 2] =
+            [1, 2].map(|term| std::array::from_fn(|word| (term * length) as i64 - down[word]));
+        let (down, up): (__m512i, [__m512i; 2]) = (bytemuck::cast(down), up.map(bytemuck::cast));
+        for group in 0..count.div_ceil(8) {
+            let lines = _mm512_and_si512(load(words.as_flattened(), group * 64), used);
+            let [one, two, three] = terms.map(|places| _mm512_permutexvar_epi64(places, lines));
+            let joined =
+                _mm512_or_si512(_mm512_srlv_epi64(one, down), _mm512_sllv_epi64(two, up[0]));
+            let joined = _mm512_or_si512(joined, _mm512_sllv_epi64(three, up[1]));
+            let at = group * length;
+            // Bytes after the group are written again with the next group.
+            store(out, at, joined);
+        }
+    }
+
+    /// Joins lines of bytes; see [`Simd::join_lines`](super::Simd::join_lines).
+    ///
+    /// # Safety
+    ///
+    /// Each line has at least 64 bits. All bytes of a line can be read, up to a multiple of 64.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
+    pub(super) unsafe fn join_lines(
+        (lines, pitch): (*const u8, usize),
+        (count, length): (usize, usize),
+        out: &mut [u8],
+        start: usize,
+    ) {
+        // Eight lines are whole bytes, so that every eighth line begins at the same bit of a byte.
+        let starts: [usize; 8] = std::array::from_fn(|line| start + line * length);
+        // The last bits of the line before are the highest bits of the eight bytes that end with
+        // them, after a shift. Before the first line, they are those of the destination.
+        let (ends, rest) = (length.div_ceil(8) - 8, (length.wrapping_neg() % 8) as u32);
+        let kept = u64::from(out[0]) << 56 << (8 - start);
+        let mut before = _mm512_set1_epi64(kept.cast_signed());
+        for line in 0..count {
+            let (group, first) = (line / 8 * length, starts[line % 8]);
+            let (mut to, shift) = (group + first / 8, first as i64 % 8);
+            let left = _mm512_set1_epi64(shift);
+            // SAFETY: the caller guarantees that the line can be read.
+            unsafe {
+                let from = lines.add(line * pitch);
+                for part in (0..shift as usize + length).step_by(512) {
+                    let words = _mm512_loadu_si512(from.add(part / 8).cast());
+                    let carried = _mm512_alignr_epi64::<7>(words, before);
+                    // Bytes after the line are written again with the next line.
+                    store(out, to, _mm512_shldv_epi64(words, carried, left));
+                    (to, before) = (to + 64, words);
+                }
+                let last = from.add(ends).cast::<i64>().read_unaligned() << rest;
+                before = _mm512_set1_epi64(last);
+            }
+        }
+    }
+
+    /// Loads 64 bytes from byte `at`. Bytes past the end are 0.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn load(bytes: &[u8], at: usize) -> __m512i {
+        if let Some(bytes) = bytes.get(at..at + 64) {
+            // SAFETY: the slice has 64 bytes.
+            return unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) };
+        }
+        let inside = bytes.get(at..).unwrap_or_default();
+        let mask = u64::MAX.checked_shr(64 - inside.len() as u32).unwrap_or(0);
+        // SAFETY: only bytes of the slice are loaded.
+        unsafe { _mm512_maskz_loadu_epi8(mask, inside.as_ptr().cast()) }
+    }
+
+    /// Stores a register from byte `at` of `out`, as far as it fits.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn store(out: &mut [u8], at: usize, register: __m512i) {
+        if let Some(out) = out.get_mut(at..at + 64) {
+            // SAFETY: the slice has 64 bytes.
+            return unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), register) };
+        }
+        let inside = out.get_mut(at..).unwrap_or_default();
+        let mask = u64::MAX.checked_shr(64 - inside.len() as u32).unwrap_or(0);
+        // SAFETY: only bytes of the slice are stored.
+        unsafe { _mm512_mask_storeu_epi8(inside.as_mut_ptr().cast(), mask, register) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{INTERLEAVED_PAST, Simd};
+
+    #[test]
+    fn bands_are_interleaved() {
+        let image: Vec<u8> = (0..4000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for simd in Simd::all_with_every_machine() {
+            for unit in [1, 2, 4] {
+                for (bands, columns) in (1..=9).flat_map(|n| [1, 15, 64, 65].map(|m| (n, m))) {
+                    let pitch = columns * unit + 77;
+                    let mut out = vec![0xa5; (columns + INTERLEAVED_PAST) * 8];
+                    if !simd.interleave_bands((&image, pitch, bands), unit, columns, &mut out) {
+                        assert!(bands * unit > 8 || simd.name() != "avx512_vbmi");
+                        continue;
+                    }
+                    for (column, line) in out.chunks(8).take(columns).enumerate() {
+                        let of = |band: usize| &image[band * pitch + column * unit..][..unit];
+                        let mut expected: Vec<u8> = (0..bands).flat_map(of).copied().collect();
+                        expected.resize(8, 0);
+                        assert_eq!(line, expected, "{unit} {bands} {columns} {column}");
+                    }
+                }
+            }
+        }
+    }
+}
