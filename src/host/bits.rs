@@ -559,8 +559,8 @@ fn transpose_units(
     (to, writes): (&mut [u8], &[isize]),
 ) {
     if let Some(simd) = Simd::here()
-        && let Some(mut columns) = to.columns(0, writes, reads.len() * unit)
-        && simd.transpose((unit, None), (from, 0, reads), (&mut columns, 0))
+        && let Some(columns) = &mut to.columns(0, writes, reads.len() * unit)
+        && simd.transpose((unit, None), (from, 0, reads), (columns, 0))
     {
         return;
     }

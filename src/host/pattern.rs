@@ -35,7 +35,7 @@ const ENOUGH_REGISTERS: usize = 4;
 
 /// The number of loads for one register up to which a pattern is certainly as fast as copying
 /// single units.
-const FEW_LOADS: usize = 4;
+pub(super) const FEW_LOADS: usize = 4;
 
 /// The number of loads for one register above which blocks are kept to a single register. With
 /// more, the cache lines of the loads would evict each other from the first-level cache.

@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 
 use super::{
     machine::Machine,
+    pattern::FEW_LOADS,
     pieces::{Destination as _, DestinationSlices},
     plane::{Group, PlanAxis, Plane, SQUARE, is_narrow, merged, spread},
     shuffle::Shuffle,
@@ -303,14 +304,21 @@ impl TilePlan {
             && shuffle.streams_after(of.bytes(to, 1).as_ptr().addr().wrapping_neg() % LINE)
     }
 
-    /// Returns true if the units are so short that a pattern may be faster than this plan.
+    /// Returns true if a pattern may be faster than this plan, because the units are short and are
+    /// copied one by one, or selected in short rows or from many loads.
     pub(super) fn may_be_pattern(&self, simd: Simd) -> bool {
         self.unit < simd.width()
-            && match self.mover {
+            && match &self.mover {
                 Mover::Units => true,
-                Mover::Shuffle(_) => self.rows.dst.len() * self.unit < SHORT_ROW,
+                Mover::Shuffle(shuffle) => !self.selects_long_rows() || shuffle.terms() > FEW_LOADS,
                 _ => false,
             }
+    }
+
+    /// Returns true if the units of long rows are selected from a few loads each.
+    pub(super) fn selects_long_rows(&self) -> bool {
+        let row = self.rows.dst.len() * self.unit;
+        matches!(self.mover, Mover::Shuffle(_)) && row >= SHORT_ROW
     }
 
     /// Returns the approximate size of the plan, in bytes.

@@ -186,6 +186,11 @@ impl Shuffle {
         self.selection.bytes()
     }
 
+    /// Returns the number of loads from which each register is filled.
+    pub(super) fn terms(&self) -> usize {
+        self.selection.terms()
+    }
+
     /// Prefetches the first lines of a row that is read from byte `from`.
     pub(super) fn prefetch(&self, source: &[u8], from: isize) {
         self.selection.prefetch(source, from);

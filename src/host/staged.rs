@@ -256,6 +256,15 @@ impl StagedCopy {
         if is_fast { CYCLES_OF_BYTES } else { 3 * CYCLES_OF_BYTES }
     }
 
+    /// Returns the length of the pieces that are copied without the bytes between them, in bytes.
+    /// Returns 1 if a pattern leaves out bytes inside them.
+    pub(super) fn piece(&self) -> usize {
+        match &self.gatherer {
+            Gatherer::Pieces(_, length) => *length,
+            Gatherer::Pattern(_) => 1,
+        }
+    }
+
     /// Returns the approximate memory that the copy occupies, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let runs = self.packed.as_ref().map_or(0, |(runs, _)| size_of_val(&runs[..]));

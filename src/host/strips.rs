@@ -50,8 +50,8 @@ impl Strips<'_, '_> {
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
         let length = rows.len() * unit;
-        let columns = self.destination.columns(to, writes, length);
-        let Some(mut columns) = columns.filter(|_| rows.len() >= 16 / unit) else {
+        let columns = &mut self.destination.columns(to, writes, length);
+        let Some(columns) = columns.as_mut().filter(|_| rows.len() >= 16 / unit) else {
             return false;
         };
         let pages = self.joins && unit <= SHORT_UNIT && columns.are_pages_apart();
@@ -59,7 +59,7 @@ impl Strips<'_, '_> {
         // take too long.
         if !pages && length.is_multiple_of(LINE) {
             let reads = (self.source, from, rows);
-            if self.simd.stream_transpose(self.of, reads, (&mut columns, 0), self.stream) {
+            if self.simd.stream_transpose(self.of, reads, (columns, 0), self.stream) {
                 return true;
             }
         }
@@ -88,13 +88,13 @@ impl Strips<'_, '_> {
             return false;
         }
         let Self { simd, of, source, ref mut destination, stream, .. } = *self;
-        let columns = destination.columns(tile.to, tile.columns.1, rows * unit);
+        let columns = &mut destination.columns(tile.to, tile.columns.1, rows * unit);
         lines == 0
-            || columns.is_some_and(|mut columns| {
+            || columns.as_mut().is_some_and(|columns| {
                 simd.stream_transpose(
                     of,
                     (source, tile.from, &tile.rows.0[head..head + lines]),
-                    (&mut columns, head * unit),
+                    (columns, head * unit),
                     stream,
                 )
             })
@@ -107,9 +107,9 @@ impl Strips<'_, '_> {
         let Self { simd, of, source, ref mut destination, stream, ref mut room, .. } = *self;
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (held, _) = room.columns(writes.len(), LINE);
-        let columns = destination.columns(to, writes, rows.len() * of.0);
-        columns.is_some_and(|mut columns| {
-            simd.stream_joined(of, (source, from, rows), (&mut columns, held), stream)
+        let columns = &mut destination.columns(to, writes, rows.len() * of.0);
+        columns.as_mut().is_some_and(|columns| {
+            simd.stream_joined(of, (source, from, rows), (columns, held), stream)
         })
     }
 
@@ -132,10 +132,10 @@ impl Strips<'_, '_> {
             let rows = &rows[first * height..(first + count) * height];
             let Self { simd, of, source, ref mut destination, stream, ref mut room, .. } = *self;
             let (bytes, offsets) = room.columns(writes.len(), pitch);
-            let columns = bytes.columns(0, offsets, pitch);
-            let done = columns.is_some_and(|mut columns| {
-                simd.transpose(of, (source, from, rows), (&mut columns, LINE))
-            });
+            let columns = &mut bytes.columns(0, offsets, pitch);
+            let done = columns
+                .as_mut()
+                .is_some_and(|columns| simd.transpose(of, (source, from, rows), (columns, LINE)));
             if !done {
                 return false;
             }
@@ -166,9 +166,9 @@ impl Strips<'_, '_> {
     fn through_caches(&mut self, tile: &CopyTile, start: usize, end: usize) -> bool {
         let Self { simd, of, source, ref mut destination, .. } = *self;
         let rows = tile.rows.0;
-        let columns = destination.columns(tile.to, tile.columns.1, rows.len() * of.0);
-        columns.is_some_and(|mut columns| {
-            simd.transpose(of, (source, tile.from, &rows[start..end]), (&mut columns, start * of.0))
+        let columns = &mut destination.columns(tile.to, tile.columns.1, rows.len() * of.0);
+        columns.as_mut().is_some_and(|columns| {
+            simd.transpose(of, (source, tile.from, &rows[start..end]), (columns, start * of.0))
         })
     }
 }

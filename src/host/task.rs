@@ -1106,10 +1106,14 @@ impl Filling<'_, '_, '_> {
             && axes.iter().map(|axis| axis.extent).product::<usize>() * task.unit_stride()
                 >= LEAST_STAGED
             && let Some(copy) = self.staged(&axes)
+            && (!plan.selects_long_rows() || copy.piece() >= LINE)
         {
             return CopyStep::Staged { copy, source, from, to };
         }
-        if let Some((pattern, scale)) = pattern {
+        // Long rows are selected faster than a pattern puts together single registers.
+        if let Some((pattern, scale)) = pattern
+            && !(gathers && plan.selects_long_rows())
+        {
             let places = smallvec![PatternPlace { source, from, scale }];
             return CopyStep::Pattern { pattern, places, to };
         }

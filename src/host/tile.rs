@@ -67,8 +67,9 @@ impl<M: MoveTile, const N: usize> MoveTile for Transpose<M, N> {
         let Self { simd, inner, plain } = self;
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let done = simd.is_some_and(|simd| {
-            destination.columns(to, writes, rows.len() * N).is_some_and(|mut columns| {
-                simd.transpose((N, inner.as_ref()), (source, from, rows), (&mut columns, 0))
+            // By reference, because moving the pointers would wait for all earlier stores.
+            destination.columns(to, writes, rows.len() * N).as_mut().is_some_and(|columns| {
+                simd.transpose((N, inner.as_ref()), (source, from, rows), (columns, 0))
             })
         });
         match inner {

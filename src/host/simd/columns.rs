@@ -24,6 +24,26 @@ pub(super) enum Starts<'a> {
     Pointers(Vec<*mut u8>),
 }
 
+/// Evaluates an expression with a closure that returns the start of each column. The closure holds
+/// single words: a register that is loaded from two words that were just stored would wait for all
+/// earlier stores.
+macro_rules! by_starts {
+    ($columns:ident, |$column:ident| $call:expr) => {
+        match &$columns.starts {
+            Starts::Offsets(start, offsets) => {
+                let (start, offsets) = (*start, offsets.as_ptr());
+                let $column = move |n: usize| start.wrapping_offset(*offsets.add(n));
+                $call
+            }
+            Starts::Pointers(starts) => {
+                let starts = starts.as_ptr();
+                let $column = move |n: usize| *starts.add(n);
+                $call
+            }
+        }
+    };
+}
+
 /// Returns the difference between consecutive offsets if it is constant. Returns `None` if it is
 /// not, if offsets overflow, or if there are fewer than two. If there is a difference, no offset
 /// lies outside the range from the first to the last.

@@ -114,23 +114,13 @@ impl Simd {
         let plain = [0; 16];
         // SAFETY: the caller meets the requirements of `joined`, and `n` is the index of a column.
         unsafe {
-            match (inner, &columns.starts) {
-                (Some(inner), &Starts::Offsets(start, offsets)) => {
-                    let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
+            match inner {
+                Some(inner) => by_starts!(columns, |column| {
                     join_columns::<N, E, true>(inner, from, rows, held, columns, column);
-                }
-                (None, &Starts::Offsets(start, offsets)) => {
-                    let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
+                }),
+                None => by_starts!(columns, |column| {
                     join_columns::<N, E, false>(&plain, from, rows, held, columns, column);
-                }
-                (Some(inner), Starts::Pointers(starts)) => {
-                    let column = |n: usize| *starts.get_unchecked(n);
-                    join_columns::<N, E, true>(inner, from, rows, held, columns, column);
-                }
-                (None, Starts::Pointers(starts)) => {
-                    let column = |n: usize| *starts.get_unchecked(n);
-                    join_columns::<N, E, false>(&plain, from, rows, held, columns, column);
-                }
+                }),
             }
         }
     }

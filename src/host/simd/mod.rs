@@ -9,6 +9,8 @@
 //! *unit* is the data that is moved at a time, often one element.
 
 #[macro_use]
+mod columns;
+#[macro_use]
 mod registers;
 #[macro_use]
 mod select;
@@ -16,7 +18,6 @@ mod select;
 mod transpose;
 mod bit_blocks;
 mod bit_lines;
-mod columns;
 mod joined;
 #[cfg(target_arch = "x86_64")]
 mod lines;

@@ -111,6 +111,11 @@ impl Selection {
         Self { simd, terms, registers, loads, places, reach, advance, shares_loads, ahead }
     }
 
+    /// Returns the number of loads from which each register is filled.
+    pub(in crate::host) fn terms(&self) -> usize {
+        self.terms
+    }
+
     /// Returns the memory that the selection's offsets and tables take, in bytes.
     pub(in crate::host) fn bytes(&self) -> usize {
         size_of_val(&self.loads[..]) + size_of_val(&self.places[..])

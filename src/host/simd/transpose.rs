@@ -55,23 +55,13 @@ macro_rules! by_unit {
 /// closure that returns the start of each column.
 macro_rules! by_inner {
     ($module:ident::$function:ident $(<$squares:literal>)?, $inner:ident, $columns:ident, $($argument:expr),*) => {
-        match ($inner, &$columns.starts) {
-            (Some(inner), &Starts::Offsets(start, offsets)) => {
-                let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
+        match $inner {
+            Some(inner) => by_starts!($columns, |column| {
                 $module::$function::<N, E, true $(, $squares)?>(inner, $($argument),*, $columns.count, column);
-            }
-            (None, &Starts::Offsets(start, offsets)) => {
-                let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
+            }),
+            None => by_starts!($columns, |column| {
                 $module::$function::<N, E, false $(, $squares)?>(&[0; 16], $($argument),*, $columns.count, column);
-            }
-            (Some(inner), Starts::Pointers(starts)) => {
-                let column = |n: usize| *starts.get_unchecked(n);
-                $module::$function::<N, E, true $(, $squares)?>(inner, $($argument),*, $columns.count, column);
-            }
-            (None, Starts::Pointers(starts)) => {
-                let column = |n: usize| *starts.get_unchecked(n);
-                $module::$function::<N, E, false $(, $squares)?>(&[0; 16], $($argument),*, $columns.count, column);
-            }
+            }),
         }
     };
 }
