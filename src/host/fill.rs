@@ -11,6 +11,9 @@ use super::pieces::{Destination as _, DestinationSlices};
 /// rows.
 const FILL_BLOCK_BYTES: usize = 256;
 
+/// The longest run that is filled by two stores, in bytes.
+const SHORT_RUN: usize = 32;
+
 /// A fill of places with one value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill {
@@ -60,9 +63,39 @@ impl Fill {
         let (outer, run) = run_of(axes, self.unit_stride);
         let count = run / self.unit_stride;
         let units = self.units(count);
+        if self.unit_stride * 8 == self.bits as usize && run <= SHORT_RUN {
+            return self.short_runs((outer, run), to, &units, destination);
+        }
         each_start(outer, to, &mut |to| {
             let (slice, place) = destination.place(to);
             self.run(place / self.unit_stride, (count, &units), slice);
+        });
+    }
+
+    /// Fills runs of `run` bytes, at most [`SHORT_RUN`], without a call for each. `block` is the
+    /// result of [`Self::units`].
+    fn short_runs(
+        self,
+        (outer, run): (&[(usize, isize)], usize),
+        to: isize,
+        block: &[u8],
+        destination: &mut DestinationSlices,
+    ) {
+        let byte = self.value.to_le_bytes()[0];
+        let of_block = |at: usize| block.get(at % block.len().max(1)).copied().unwrap_or(byte);
+        let bytes: [u8; SHORT_RUN] = std::array::from_fn(of_block);
+        let (outer, &(steps, stride)) =
+            outer.split_last().map_or((outer, &(1, 0)), |(last, outer)| (outer, last));
+        each_start(outer, to, &mut |to| {
+            let starts = (0..steps.cast_signed()).map(|step| to + step * stride);
+            // Two parts of constant length, which may overlap, fill a run.
+            match run {
+                1 => starts.for_each(|to| destination.bytes(to, 1)[0] = byte),
+                2..4 => starts.for_each(|to| fill_twice::<2>(destination.bytes(to, run), &bytes)),
+                4..8 => starts.for_each(|to| fill_twice::<4>(destination.bytes(to, run), &bytes)),
+                8..16 => starts.for_each(|to| fill_twice::<8>(destination.bytes(to, run), &bytes)),
+                _ => starts.for_each(|to| fill_twice::<16>(destination.bytes(to, run), &bytes)),
+            }
         });
     }
 
@@ -111,6 +144,14 @@ impl Fill {
     }
 }
 
+/// Copies the first bytes of `bytes` to `run`, which has `N` to `2 * N` bytes.
+#[inline(always)]
+fn fill_twice<const N: usize>(run: &mut [u8], bytes: &[u8; SHORT_RUN]) {
+    let rest = run.len() - N;
+    run[..N].copy_from_slice(&bytes[..N]);
+    run[rest..].copy_from_slice(&bytes[rest..rest + N]);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,15 +168,21 @@ mod tests {
             for (first, rows, steps) in
                 [(0_usize, 3, 5), (1, 2, 7), (3, 4, 9), (5, 1, 1), (2, 3, 10)]
             {
-                let mut image = vec![0xa5; 256];
-                let fill = Fill { bits: bits as u32, unit_stride: 1, value };
-                let mut pieces = DestinationSlices::whole(&mut image);
-                fill.write(&[(rows, 10), (steps, 1)], first.cast_signed(), &mut pieces);
-                drop(pieces);
-                for n in 0..image.len() * 8 / bits {
-                    let inside = n >= first && (n - first) / 10 < rows && (n - first) % 10 < steps;
-                    let expected = if inside { value_bits.clone() } else { unit(&[0xa5; 256], n) };
-                    assert_eq!(unit(&image, n), expected, "{bits} bits: unit {n}");
+                for unit_stride in [1, (bits / 8).max(1)] {
+                    let mut image = vec![0xa5; 256];
+                    let fill = Fill { bits: bits as u32, unit_stride, value };
+                    let mut pieces = DestinationSlices::whole(&mut image);
+                    let stride = unit_stride.cast_signed();
+                    let axes = [(rows, 10 * stride), (steps, stride)];
+                    fill.write(&axes, first.cast_signed() * stride, &mut pieces);
+                    drop(pieces);
+                    for n in 0..image.len() * 8 / bits {
+                        let (row, step) = (n.wrapping_sub(first) / 10, n.wrapping_sub(first) % 10);
+                        let inside = row < rows && step < steps;
+                        let expected =
+                            if inside { value_bits.clone() } else { unit(&[0xa5; 256], n) };
+                        assert_eq!(unit(&image, n), expected, "{bits} bits: unit {n}");
+                    }
                 }
             }
         }

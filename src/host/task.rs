@@ -478,6 +478,9 @@ const LEAST_GATHERED: usize = 1 << 9;
 /// because the plan chooses a better order.
 const SMALL_BOX: usize = 1 << 15;
 
+/// The approximate number of processor cycles for filling a short run, such as the padding of a row.
+const CYCLES_OF_FILLED_RUN: usize = 3;
+
 /// The number of cycles for each bit of 64 units up to which a matrix of units below a byte is
 /// transposed at once. Its cost is not compared with those of a buffer and of a bit pattern, which
 /// take at least as long.
@@ -812,8 +815,9 @@ impl Filling<'_, '_, '_> {
         if let Some(pattern) = pattern.clone().filter(|of| !is_long_gather(of)) {
             let (cycles, bytes) = pattern.cost();
             if cycles > bytes / 4 {
-                let (transposed, positions) = self.transposed(group);
-                if transposed == positions {
+                let separate = self.separately(group);
+                let blocks = separate.positions * unit / bytes;
+                if separate.transposed > 0 && separate.cycles < cycles * blocks {
                     return None;
                 }
             }
@@ -833,7 +837,7 @@ impl Filling<'_, '_, '_> {
         if by_rows.is_none() && !staged {
             return None;
         }
-        let (transposed, positions) = self.transposed(group);
+        let SeparateBoxes { transposed, positions, .. } = self.separately(group);
         let by_rows = by_rows.filter(|_| transposed == 0);
         let staged = staged && 4 * transposed <= 3 * positions;
         // A pattern is better than the buffer if a loop goes from slice to slice of the
@@ -866,29 +870,36 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Counts the positions of `group` that are better filled without a pattern, because a plan
-    /// transposes them in registers, or because they are long runs of a constant. Returns this
-    /// number and the number of all positions.
-    fn transposed(&mut self, group: &[FoundBox]) -> (usize, usize) {
+    /// Returns what it takes to fill the boxes of `group` separately.
+    fn separately(&mut self, group: &[FoundBox]) -> SeparateBoxes {
         let task = self.runner.task;
-        group.iter().fold((0, 0), |(separate, all), of| {
+        let unit = task.unit_stride();
+        let mut of_all = SeparateBoxes::default();
+        for of in group {
             let extents: Extents = of.walk_box.extents().collect();
             let positions = extents.iter().product::<usize>();
-            let is_separate = match of.value {
+            let (is_separate, cycles) = match of.value {
                 PositionValue::Unit { .. } => {
                     let streams = self.streams(self.first_address(&of.walk_box));
                     let plan = task.plan(streams, &extents, &self.strides[of.case]);
-                    matches!(plan.mover, Mover::Transpose(_) | Mover::Strips(_))
+                    match plan.mover {
+                        Mover::Transpose(_) | Mover::Strips(_) => (true, positions * unit / 4),
+                        _ => (false, positions),
+                    }
                 }
                 PositionValue::Bits(_) => {
                     let axes = extents.into_iter().zip(self.dst.iter().copied());
                     let axes: SmallVec<[(usize, isize); 8]> = axes.collect();
-                    run_of(&axes, task.unit_stride()).1 >= LINE
+                    let run = run_of(&axes, unit).1;
+                    (run >= LINE, positions * unit / run * CYCLES_OF_FILLED_RUN)
                 }
-                PositionValue::Kept => true,
+                PositionValue::Kept => (true, 0),
             };
-            (separate + if is_separate { positions } else { 0 }, all + positions)
-        })
+            of_all.positions += positions;
+            of_all.transposed += if is_separate { positions } else { 0 };
+            of_all.cycles += cycles;
+        }
+        of_all
     }
 
     /// Returns the pattern that fills a block, from the cache if possible. Returns `None` if the
@@ -1210,6 +1221,18 @@ impl Filling<'_, '_, '_> {
         };
         Streams { start, ..self.streams }
     }
+}
+
+/// What it takes to fill boxes one by one.
+#[derive(Default)]
+struct SeparateBoxes {
+    /// The number of positions of all boxes.
+    positions: usize,
+    /// The number of positions that are better filled without a pattern, because a plan transposes
+    /// them in registers, or because they are long runs of a constant.
+    transposed: usize,
+    /// The approximate number of processor cycles.
+    cycles: usize,
 }
 
 /// The way to fill a block: at once by a pattern, or through a buffer.
