@@ -30,12 +30,15 @@ const LONG_RUN: usize = 1 << 9;
 
 /// The approximate numbers of processor cycles for the parts of a copy of a matrix: a unit that is
 /// moved on its own, a line of the destination, such a line that is unpacked to bytes, a band of
-/// lines of the source, and starting a tile. They were measured on an AMD EPYC of family 25.
+/// lines of the source, and starting a tile. They were measured on an AMD EPYC of family 25. Those
+/// for the first and the last byte of a line, which it shares with others, are from an Intel Xeon of
+/// model 207.
 const CYCLES_OF_UNIT: usize = 8;
 const CYCLES_OF_LINE: usize = 5;
 const CYCLES_OF_UNPACKED_LINE: usize = 100;
 const CYCLES_OF_BAND: usize = 30;
 const CYCLES_OF_TILE: usize = 300;
+const CYCLES_OF_ENDS: usize = 20;
 
 /// The approximate number of processor cycles, times 64, for a unit that takes a byte on the way.
 pub(super) const CYCLES_OF_BYTES: usize = 32;
@@ -89,17 +92,21 @@ impl Bits {
             return CYCLES_OF_UNIT * 64;
         }
         let whole_bytes = |units: &isize| (units * bits.cast_signed()) % 8 == 0;
-        let words = rows * bits / 64;
+        let line_bits = rows * bits;
+        // A line that is joined to the next one, and one that is shifted on its own.
+        let joined_line = if line_bits <= 64 { 2 } else { 10 + line_bits / 128 };
+        let odd_line = if plan.rows_join { joined_line } else { joined_line + CYCLES_OF_ENDS };
         let of_bands = 4 * bits * rows.next_multiple_of(BAND) / rows;
         let (of_units, of_line) = match (self.src, self.dst) {
             (8, _) => (24, CYCLES_OF_LINE),
             (_, 8) if rows.is_multiple_of(BAND) => (of_bands + 8, CYCLES_OF_LINE),
+            (_, 8) if plan.rows_join => (of_bands + 8, joined_line),
             (_, 8) => (of_bands + 8, CYCLES_OF_UNPACKED_LINE),
             (src, dst) if src != dst => (CYCLES_OF_BYTES, CYCLES_OF_LINE),
             _ if rows.is_multiple_of(BAND) && plan.columns.dst.iter().all(whole_bytes) => {
                 (of_bands, CYCLES_OF_LINE)
             }
-            _ => (of_bands, (6 + 6 * words).min(30 + 2 * words)),
+            _ => (of_bands, odd_line),
         };
         of_units
             + of_line * 64 / rows

@@ -1,5 +1,7 @@
 //! Detects the instruction sets that can shuffle bytes.
 
+use std::sync::OnceLock;
+
 use crate::host::machine::Machine;
 
 /// An instruction set that this processor supports, with the preferences of a processor model.
@@ -96,7 +98,8 @@ impl Simd {
     /// Returns the widest instruction set that this processor supports, with its own preferences.
     /// Returns `None` if it supports none.
     pub(in crate::host) fn here() -> Option<Self> {
-        Self::best(Machine::here())
+        static HERE: OnceLock<Option<Simd>> = OnceLock::new();
+        *HERE.get_or_init(|| Self::best(Machine::here()))
     }
 
     /// Returns the number of bytes that one load reads and one shuffle permutes.
