@@ -30,9 +30,9 @@ const LONG_RUN: usize = 1 << 9;
 
 /// The approximate numbers of processor cycles for the parts of a copy of a matrix: a unit that is
 /// moved on its own, a line of the destination, such a line that is unpacked to bytes, a band of
-/// lines of the source, and starting a tile. They were measured on an AMD EPYC of family 25. Those
-/// for the first and the last byte of a line, which it shares with others, are from an Intel Xeon of
-/// model 207.
+/// lines of the source, and starting a tile. They were measured on an AMD EPYC of family 25. The
+/// last, for the first and the last byte of a line that shares them with other lines, was measured
+/// on an Intel Xeon of model 207.
 const CYCLES_OF_UNIT: usize = 8;
 const CYCLES_OF_LINE: usize = 5;
 const CYCLES_OF_UNPACKED_LINE: usize = 100;

@@ -478,7 +478,8 @@ const LEAST_GATHERED: usize = 1 << 9;
 /// because the plan chooses a better order.
 const SMALL_BOX: usize = 1 << 15;
 
-/// The approximate number of processor cycles for filling a short run, such as the padding of a row.
+/// The approximate number of processor cycles for filling a short run, the padding of a row for
+/// example.
 const CYCLES_OF_FILLED_RUN: usize = 3;
 
 /// The number of cycles for each bit of 64 units up to which a matrix of units below a byte is
@@ -870,7 +871,7 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Returns what it takes to fill the boxes of `group` separately.
+    /// Returns the cost of filling the boxes of `group` separately.
     fn separately(&mut self, group: &[FoundBox]) -> SeparateBoxes {
         let task = self.runner.task;
         let unit = task.unit_stride();
@@ -1223,7 +1224,7 @@ impl Filling<'_, '_, '_> {
     }
 }
 
-/// What it takes to fill boxes one by one.
+/// The cost of filling boxes one by one.
 #[derive(Default)]
 struct SeparateBoxes {
     /// The number of positions of all boxes.

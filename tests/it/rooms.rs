@@ -85,7 +85,7 @@ const CRATES: [(&str, &[&str]); 8] = [
 ];
 
 /// The files that may allow `unsafe` code.
-const UNSAFE: [&str; 17] = [
+const UNSAFE: [&str; 18] = [
     "cli/src/map.rs",
     "src/capi.rs",
     "src/gpu/module.rs",

@@ -83,9 +83,9 @@ impl Simd {
     }
 
     /// Joins `count` lines of `length` bits, which are `pitch` bytes apart, to one run of bits,
-    /// which begins with bit `start` of `out`. `start` is at most 7. Bits of the last byte after the
-    /// run have any value. Returns false if this instruction set cannot do this, if lines have fewer
-    /// than 64 bits, or if there are fewer than [`LINES_PAST`] bytes after the last line.
+    /// which begins with bit `start` of `out`. `start` is at most 7. Bits of the last byte after
+    /// the run have any value. Returns false if this instruction set cannot do this, if lines have
+    /// fewer than 64 bits, or if there are fewer than [`LINES_PAST`] bytes after the last line.
     ///
     /// # Panics
     ///
