@@ -30,9 +30,9 @@ const LONG_RUN: usize = 1 << 9;
 
 /// The approximate numbers of processor cycles for the parts of a copy of a matrix: a unit that is
 /// moved on its own, a line of the destination, such a line that is unpacked to bytes, a band of
-/// lines of the source, and starting a tile. They were measured on an AMD EPYC of family 25. The
-/// last, for the first and the last byte of a line that shares them with other lines, was measured
-/// on an Intel Xeon of model 207.
+/// lines of the source, starting a tile, and the first and the last byte of a line that shares them
+/// with other lines. The last was measured on an Intel Xeon of model 207, and the others on an AMD
+/// EPYC of family 25.
 const CYCLES_OF_UNIT: usize = 8;
 const CYCLES_OF_LINE: usize = 5;
 const CYCLES_OF_UNPACKED_LINE: usize = 100;
@@ -85,7 +85,8 @@ impl Bits {
     }
 
     /// Returns the approximate number of processor cycles in which `plan` copies a unit, times 64.
-    pub(super) fn cycles_of_matrix(self, plan: &TilePlan) -> usize {
+    /// `simd` joins lines if it can.
+    pub(super) fn cycles_of_matrix(self, plan: &TilePlan, simd: Option<Simd>) -> usize {
         let bits = self.src.min(self.dst) as usize;
         let (rows, columns) = (plan.rows.dst.len(), plan.columns.src.len());
         if plan.unit > 1 || !plan.rows_touch || !plan.columns_touch {
@@ -94,8 +95,12 @@ impl Bits {
         let whole_bytes = |units: &isize| (units * bits.cast_signed()) % 8 == 0;
         let line_bits = rows * bits;
         // A line that is joined to the next one, and one that is shifted on its own.
-        let joined_line = if line_bits <= 64 { 2 } else { 10 + line_bits / 128 };
-        let odd_line = if plan.rows_join { joined_line } else { joined_line + CYCLES_OF_ENDS };
+        let (joined_line, odd_line) = if simd.is_some_and(Simd::selects_bits) {
+            let joined = if line_bits <= 64 { 2 } else { 10 + line_bits / 128 };
+            (joined, if plan.rows_join { joined } else { joined + CYCLES_OF_ENDS })
+        } else {
+            (CYCLES_OF_UNPACKED_LINE, (6 + line_bits / 10).min(30 + line_bits / 32))
+        };
         let of_bands = 4 * bits * rows.next_multiple_of(BAND) / rows;
         let (of_units, of_line) = match (self.src, self.dst) {
             (8, _) => (24, CYCLES_OF_LINE),
@@ -247,20 +252,7 @@ impl Bits {
             (source, tile.from, tile.rows.0, tile.steps[0].map(|(src, _)| src))
         } else {
             let pitch = width.next_multiple_of(WORD_BYTES) + 2 * WORD_BYTES;
-            grow(&mut room.lines, rows * pitch + LINE);
-            let lines = (source, tile.from, tile.rows.0);
-            let packed = self.src == 8
-                && Simd::here().is_some_and(|simd| {
-                    simd.pack_lines(lines, (&mut room.lines, pitch), columns, bits)
-                });
-            if !packed {
-                for (number, row) in tile.rows.0.iter().enumerate() {
-                    let line = &mut room.lines[number * pitch..][..width];
-                    let first = byte_index(tile.from + row);
-                    self.narrow(source, first, (line, columns), &mut room.bytes);
-                }
-            }
-            multiples(&mut room.starts, rows, pitch * per);
+            self.narrow_lines(source, tile, room, pitch);
             (&room.lines[..], 0, &room.starts[..], Some(pitch * per))
         };
         let pitch = band_bytes(width);
@@ -287,10 +279,10 @@ impl Bits {
                 let (slice, first) = destination.place(tile.to);
                 let at = |write: &isize| (first.cast_signed() + write) << bits.ilog2();
                 if writes.iter().fold(0, |bits, write| bits | at(write)) % 8 == 0 {
-                    multiples(&mut room.reads, bands, pitch);
+                    multiples(&mut room.bands, bands, pitch);
                     room.writes.clear();
                     room.writes.extend(writes.iter().map(|write| at(write) >> 3));
-                    return transpose_units((spread, &room.reads), unit, (slice, &room.writes));
+                    return transpose_units((spread, &room.bands), unit, (slice, &room.writes));
                 }
             }
         }
@@ -313,30 +305,81 @@ impl Bits {
             });
         if !interleaved {
             multiples(&mut room.starts, padded, apart);
-            multiples(&mut room.reads, bands, pitch);
-            // Bands that a square lacks may be any band.
+            multiples(&mut room.bands, bands, pitch);
+            // The first band fills up a last square. What it becomes is not used.
             if !short {
-                room.reads.resize(bands.next_multiple_of(edge), 0);
+                room.bands.resize(bands.next_multiple_of(edge), 0);
             }
-            transpose_units((spread, &room.reads), unit, (turned, &room.starts));
+            transpose_units((spread, &room.bands), unit, (turned, &room.starts));
         }
-        if joined {
+        self.put_turned((room, apart), destination, tile, stream);
+    }
+
+    /// Brings the units of a tile to the narrower of the two widths, line by line. The lines are
+    /// written to the buffer `lines`, `pitch` bytes apart, and their first units to `starts`.
+    fn narrow_lines(self, source: &[u8], tile: &CopyTile, room: &mut UnpackBuffer, pitch: usize) {
+        let bits = self.src.min(self.dst);
+        let per = 8 / bits as usize;
+        let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
+        grow(&mut room.lines, rows * pitch + LINE);
+        multiples(&mut room.starts, rows, pitch * per);
+        let lines = (source, tile.from, tile.rows.0);
+        let packed = self.src == 8
+            && Simd::here().is_some_and(|simd| {
+                simd.pack_lines(lines, (&mut room.lines, pitch), columns, bits)
+            });
+        if packed {
+            return;
+        }
+        for (number, row) in tile.rows.0.iter().enumerate() {
+            let line = &mut room.lines[number * pitch..][..columns.div_ceil(per)];
+            let first = byte_index(tile.from + row);
+            self.narrow(source, first, (line, columns), &mut room.bytes);
+        }
+    }
+
+    /// Copies the lines of the buffer `turned`, which are `apart` bytes apart, to the destination of
+    /// a tile.
+    fn put_turned(
+        self,
+        (room, apart): (&mut UnpackBuffer, usize),
+        destination: &mut DestinationSlices,
+        tile: &CopyTile,
+        stream: Option<&Stream>,
+    ) {
+        let bits = self.src.min(self.dst);
+        let per = 8 / bits as usize;
+        let (rows, writes) = (tile.rows.0.len(), tile.columns.1);
+        let turned = &mut room.turned[..];
+        if is_joined(tile) {
             let (slice, to) = destination.place(tile.to + writes[0]);
-            let units = columns * rows;
+            let units = writes.len() * rows;
             if self.dst == bits {
                 if apart * per == rows {
                     return put(turned, units, slice, to, bits);
                 }
-                return put_lines((turned, apart), (columns, rows), (slice, to), bits);
+                return put_lines((turned, apart), (writes.len(), rows), (slice, to), bits);
             }
-            if self.dst == 8 && stream.is_none() {
-                if apart * per == rows {
-                    return self.unpack(turned, 0, &mut slice[to..to + units]);
+            if self.dst == 8 {
+                let lines = if apart * per == rows {
+                    turned
+                } else {
+                    grow(&mut room.lines, units.div_ceil(per));
+                    put_lines((turned, apart), (writes.len(), rows), (&mut room.lines, 0), bits);
+                    &mut room.lines
+                };
+                let to = &mut slice[to..to + units];
+                let Some(stream) = stream else { return self.unpack(lines, 0, to) };
+                // Each group of stores ends at a cache line.
+                let head = (to.as_ptr().addr().wrapping_neg() % LINE).min(units);
+                let (head, rest) = to.split_at_mut(head);
+                self.unpack(lines, 0, head);
+                for (number, to) in rest.chunks_mut(RUN).enumerate() {
+                    room.bytes.resize(to.len(), 0);
+                    self.unpack(lines, head.len() + number * RUN, &mut room.bytes);
+                    stream.copy(to, &room.bytes);
                 }
-                grow(&mut room.lines, (units + 1).div_ceil(per));
-                let lines = &mut room.lines[..];
-                put_lines((turned, apart), (columns, rows), (lines, 0), bits);
-                return self.unpack(lines, 0, &mut slice[to..to + units]);
+                return;
             }
         }
         for (number, write) in writes.iter().enumerate() {
@@ -512,7 +555,9 @@ struct UnpackBuffer {
     /// The lines of a tile after they are brought to another width, and the first unit of each.
     lines: Vec<u8>,
     starts: Vec<isize>,
-    /// The offsets of bands, and of the lines that they become.
+    /// The offset of each band.
+    bands: Vec<isize>,
+    /// The offsets of lines that are transposed, and of the lines that they become.
     reads: Vec<isize>,
     writes: Vec<isize>,
 }
@@ -525,6 +570,7 @@ impl UnpackBuffer {
             bytes: Vec::new(),
             lines: Vec::new(),
             starts: Vec::new(),
+            bands: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
         }
@@ -538,10 +584,11 @@ fn grow(buffer: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// Makes `list` the first `count` multiples of `step`, if it is not yet.
+/// Makes `list` the first `count` multiples of `step`, if it is not yet. The list must have been
+/// made by this function before, perhaps with zeros after the multiples.
 fn multiples(list: &mut Vec<isize>, count: usize, step: usize) {
-    let last = list.len().checked_sub(1).and_then(|last| list.get(last));
-    if list.len() != count || last != Some(&((count - 1) * step).cast_signed()) {
+    let last = ((count - 1) * step).cast_signed();
+    if list.len() != count || list.last() != Some(&last) {
         list.clear();
         list.extend((0..count).map(|number| (number * step).cast_signed()));
     }
@@ -635,6 +682,23 @@ mod tests {
         *,
     };
 
+    fn axis(extent: usize, src: usize, dst: usize) -> PlanAxis {
+        PlanAxis { extent, src: src.cast_signed(), dst: dst.cast_signed() }
+    }
+
+    fn matrix(rows: usize, columns: usize) -> [PlanAxis; 2] {
+        [axis(columns, 1, rows), axis(rows, columns, 1)]
+    }
+
+    /// The offsets of the second matrix have the number and the last one of those of the first.
+    #[test]
+    fn offsets_of_another_matrix_are_not_kept() {
+        let source: Vec<u8> = (0..9000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        let of = |src, dst| Bits { src, dst, sign_extend: false };
+        check(of(8, 4), &matrix(9, 447), &source, 9 * 447);
+        check(of(4, 4), &matrix(72, 96), &source, 72 * 96);
+    }
+
     /// Compares copies of matrices and of runs, with and without streaming, with copies unit by
     /// unit.
     #[test]
@@ -648,15 +712,11 @@ mod tests {
                     continue;
                 }
                 let bits = Bits { src, dst, sign_extend };
-                for (rows, columns) in [(40, 64), (70, 136), (129, 96), (64, 33), (17, 1000)] {
-                    let axis = |extent: usize, src: usize, dst: usize| PlanAxis {
-                        extent,
-                        src: src.cast_signed(),
-                        dst: dst.cast_signed(),
-                    };
-                    let matrix = [axis(columns, 1, rows), axis(rows, columns, 1)];
+                for (rows, columns) in
+                    [(40, 64), (70, 136), (129, 96), (64, 33), (17, 1000), (5, 700), (12, 333)]
+                {
                     let run = [axis(rows * columns, 1, 1)];
-                    for axes in [&matrix[..], &run] {
+                    for axes in [&matrix(rows, columns)[..], &run] {
                         check(bits, axes, &source, rows * columns);
                     }
                 }
@@ -697,11 +757,6 @@ mod tests {
     /// narrow.
     #[test]
     fn long_runs_and_large_matrices_cost_little() {
-        let axis = |extent: usize, src: usize, dst: usize| PlanAxis {
-            extent,
-            src: src.cast_signed(),
-            dst: dst.cast_signed(),
-        };
         let plan = |axes: &[PlanAxis]| {
             let streams = Streams::none(Machine::here());
             TilePlan::new(axes.iter().copied(), 1, None, streams)
@@ -716,12 +771,13 @@ mod tests {
             assert!(of(bits, bits).moves_runs(&plan(&[axis(units - 1, 1, 1)])), "{bits}");
             let cycles = |rows, columns| {
                 let plan = plan(&[axis(columns, 1, rows), axis(rows, columns, 1)]);
-                of(bits, bits).cycles_of_matrix(&plan)
+                of(bits, bits).cycles_of_matrix(&plan, None)
             };
             assert!(cycles(512, 512) < 5 * bits as usize, "{bits}");
             assert!(cycles(512, 20) > cycles(512, 512), "{bits}");
             assert!(cycles(20, 512) > cycles(512, 512), "{bits}");
-            assert_eq!(of(bits, bits).cycles_of_matrix(&runs(9)), CYCLES_OF_UNIT * 64, "{bits}");
+            let of_runs = of(bits, bits).cycles_of_matrix(&runs(9), None);
+            assert_eq!(of_runs, CYCLES_OF_UNIT * 64, "{bits}");
         }
     }
 

@@ -251,10 +251,11 @@ impl ConvertedTile {
         moved.reverse();
         let is_run = src >= 8 && moved.iter().all(|axis| axis.src == axis.dst || axis.extent == 1);
         let mover = (!is_run).then(|| {
+            let simd = Simd::best(machine);
             if src < 8 {
                 let bits = Bits { src, dst: 8, sign_extend: false };
                 let plan = TilePlan::new(moved.clone(), 1, None, Streams::none(machine));
-                if bits.moves_runs(&plan) || bits.cycles_of_matrix(&plan) <= CYCLES_OF_BYTES {
+                if bits.moves_runs(&plan) || bits.cycles_of_matrix(&plan, simd) <= CYCLES_OF_BYTES {
                     return UnitMover::Plan(plan.into());
                 }
                 return UnitMover::Staged(StagedCopy::of_packed(machine, moved).into());
@@ -264,8 +265,8 @@ impl ConvertedTile {
                 src: axis.src * scale,
                 dst: axis.dst * scale,
             });
-            let (unit, simd) = (scale.unsigned_abs(), Simd::best(machine));
-            UnitMover::Plan(TilePlan::new(scaled, unit, simd, Streams::none(machine)).into())
+            let plan = TilePlan::new(scaled, scale.unsigned_abs(), simd, Streams::none(machine));
+            UnitMover::Plan(plan.into())
         });
         Self { mover, around, run, units }
     }

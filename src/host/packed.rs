@@ -370,12 +370,11 @@ pub(super) fn put_lines(
         // Eight lines are whole bytes. The lines before and after them are copied one by one.
         let groups = (lines - head) / BAND;
         let tail = head + groups * BAND;
-        for line in (0..head).chain(tail..lines) {
-            put(&image_lines[line * pitch..], count, image, first + line * count, bits);
-        }
         let words = &mut image_lines.as_chunks_mut().0[head..];
-        let image = &mut image[(start + head * length) / 8..];
-        if simd.join_words(words, groups, length, image) {
+        if simd.join_words(words, groups, length, &mut image[(start + head * length) / 8..]) {
+            for line in (0..head).chain(tail..lines) {
+                put(&image_lines[line * pitch..], count, image, first + line * count, bits);
+            }
             return;
         }
     }
@@ -395,7 +394,8 @@ pub(super) fn put_lines(
 }
 
 /// Joins `count` lines of `length` bits as [`Simd::join_lines`] does, without instructions that
-/// must be detected at run time. Lines may have any length.
+/// must be detected at run time. Lines may have any length. After the last one, there must be
+/// [`WORD_BYTES`] more bytes.
 fn join_lines(
     (lines, pitch): (&[u8], usize),
     (count, length): (usize, usize),

@@ -94,8 +94,8 @@ const SMALL_TILE: (usize, usize) = (1 << 10, 1 << 9);
 /// many of them.
 const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
 
-/// The tile for units below a byte: its length along the destination in bytes, and its length along
-/// the source in units. Tiles are moved through buffers in the L2 cache. Rows of a few lines cost
+/// The tile for units below a byte: its length along the destination in bytes of the narrower units
+/// of the two sides, and its length along the source in units. Tiles are moved through buffers in the L2 cache. Rows of a few lines cost
 /// more than in other tiles, because both ends of each row share a byte with other rows.
 const BITS_TILE: (usize, usize) = (1 << 9, 1 << 9);
 
@@ -202,7 +202,7 @@ pub(super) struct Streams {
     pub(super) shuffled: bool,
     /// The alignment of the box to cache lines.
     pub(super) start: LineAlignment,
-    /// The number of units in a byte.
+    /// The number of units in a byte, of the side with narrower units. It is 1 for longer units.
     pub(super) per_byte: usize,
     /// The layout of addresses if the destination has several slices: the number of low bits, which
     /// are the offset in a slice, and the distance between two slices in bytes.
@@ -315,7 +315,7 @@ impl TilePlan {
             }
     }
 
-    /// Returns true if the units of long rows are selected from a few loads each.
+    /// Returns true if the registers of long rows are selected from loads.
     pub(super) fn selects_long_rows(&self) -> bool {
         let row = self.rows.dst.len() * self.unit;
         matches!(self.mover, Mover::Shuffle(_)) && row >= SHORT_ROW

@@ -74,7 +74,8 @@ pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option
 pub(super) struct Plane {
     /// The unit size, in bytes.
     unit: usize,
-    /// The side of the squares that are transposed at a time, in bytes.
+    /// The side of the squares that are transposed at a time, in bytes, or in units if these are
+    /// not whole bytes.
     square: usize,
     /// The size of a tile to aim at, in bytes: along the destination, and along the source.
     tile: (usize, usize),

@@ -817,8 +817,10 @@ impl Filling<'_, '_, '_> {
             let (cycles, bytes) = pattern.cost();
             if cycles > bytes / 4 {
                 let separate = self.separately(group);
-                let blocks = separate.positions * unit / bytes;
-                if separate.transposed > 0 && separate.cycles < cycles * blocks {
+                let [of_boxes, of_pattern] =
+                    [(separate.cycles, bytes), (cycles, separate.positions * unit)]
+                        .map(|(cycles, bytes)| cycles as u64 * bytes as u64);
+                if separate.transposed > 0 && of_boxes < of_pattern {
                     return None;
                 }
             }
@@ -1158,7 +1160,7 @@ impl Filling<'_, '_, '_> {
         if !bits.is_packed() || bits.moves_runs(plan) {
             return PackedCopy::Plan;
         }
-        let matrix = bits.cycles_of_matrix(plan);
+        let matrix = bits.cycles_of_matrix(plan, task.simd);
         if matrix <= FEW_CYCLES * bits.src.min(bits.dst) as usize {
             return PackedCopy::Plan;
         }

@@ -5,8 +5,8 @@
 
 use super::set::Simd;
 
-/// The bytes after the last column that [`Simd::interleave_bands`] reads from each band, and writes
-/// for each of its columns, at most.
+/// The greatest number of bytes that [`Simd::interleave_bands`] reads after the last column of each
+/// band, and of lines that it writes after the last one.
 pub(in crate::host) const INTERLEAVED_PAST: usize = 64;
 
 /// The bytes after the last line that [`Simd::join_lines`] may read.
@@ -32,7 +32,7 @@ impl Simd {
     ) -> bool {
         match self.set {
             #[cfg(target_arch = "x86_64")]
-            super::set::Set::Avx512Vbmi if bands * unit <= 8 => {
+            super::set::Set::Avx512Vbmi if (1..=8).contains(&(bands * unit)) => {
                 let read = (bands - 1) * pitch + columns * unit + INTERLEAVED_PAST;
                 let lines = columns + INTERLEAVED_PAST;
                 assert!(read <= from.len() && lines * 8 <= out.len(), "bands or lines are short");
@@ -43,7 +43,8 @@ impl Simd {
                     match unit {
                         1 => x86::interleave::<1>(from, columns, out.as_mut_ptr()),
                         2 => x86::interleave::<2>(from, columns, out.as_mut_ptr()),
-                        _ => x86::interleave::<4>(from, columns, out.as_mut_ptr()),
+                        4 => x86::interleave::<4>(from, columns, out.as_mut_ptr()),
+                        _ => return false,
                     }
                 }
                 true
@@ -101,13 +102,13 @@ impl Simd {
         match self.set {
             #[cfg(target_arch = "x86_64")]
             super::set::Set::Avx512Vbmi => {
-                let read = (count - 1) * pitch + length.div_ceil(8) + LINES_PAST;
-                if length < 64 || read > lines.len() {
+                let last = count.checked_sub(1).and_then(|last| last.checked_mul(pitch));
+                let read = last.map(|last| last.saturating_add(length.div_ceil(8) + LINES_PAST));
+                if length < 64 || read.is_none_or(|read| read > lines.len()) {
                     return false;
                 }
                 let out = &mut out[..(start + count * length).div_ceil(8)];
-                // SAFETY: the set has these instructions. Each line, rounded up to 64 bytes, is
-                // inside the slice.
+                // SAFETY: the set has these instructions. There are 64 bytes after each line.
                 unsafe { x86::join_lines((lines.as_ptr(), pitch), (count, length), out, start) };
                 true
             }
@@ -120,7 +121,7 @@ impl Simd {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m512i, _mm_cvtsi32_si128, _mm512_alignr_epi64, _mm512_and_si512, _mm512_loadu_si512,
+        __m512i, _mm_cvtsi64_si128, _mm512_alignr_epi64, _mm512_and_si512, _mm512_loadu_si512,
         _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8, _mm512_or_si512,
         _mm512_permutex2var_epi64, _mm512_permutexvar_epi8, _mm512_permutexvar_epi64,
         _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shldv_epi64, _mm512_sll_epi64,
@@ -133,16 +134,16 @@ mod x86 {
     ///
     /// # Safety
     ///
-    /// There are 64 readable bytes at every 64 bytes of each band, up to its last column, and room
-    /// for `64 / UNIT` lines for each of them.
+    /// Each band, rounded up to 64 bytes, can be read. `out` has room for as many lines as there
+    /// are columns, rounded up to `64 / UNIT`.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     pub(super) unsafe fn interleave<const UNIT: usize>(
         (from, pitch, bands): (*const u8, usize, usize),
         columns: usize,
         out: *mut u8,
     ) {
-        // Unpacking takes two columns of each lane of 16 bytes at a time, so these are eight
-        // columns apart, and consecutive columns are in consecutive lanes.
+        // Unpacking takes two columns of each lane of 16 bytes at a time. So that its results are
+        // in order, consecutive pairs of columns go to consecutive lanes.
         let places: [u8; 64] = std::array::from_fn(|byte| {
             let (lane, column) = (byte / 16, byte % 16 / UNIT);
             let from = column / 2 * 8 + lane * 2 + column % 2;
@@ -191,15 +192,16 @@ mod x86 {
         let bytes = words.len() / 8 * length;
         let out = &mut out[..bytes];
         let mut count = words.len();
-        // Pairs of neighbours are joined until three words together have more than 64 bits.
+        // Pairs of neighbours are joined until two words together have more than 64 bits.
         while length <= 32 {
             let used = _mm512_set1_epi64((u64::MAX >> (64 - length)).cast_signed());
-            let shift = _mm_cvtsi32_si128(length as i32);
-            let [even, odd] = [0, 1].map(|side| std::array::from_fn(|word| 2 * word as i64 + side));
+            let shift = _mm_cvtsi64_si128(length.cast_signed() as i64);
+            let [even, odd] =
+                [0, 1].map(|side| std::array::from_fn(|word| (2 * word + side) as u64));
             for first in (0..count).step_by(16) {
                 let low = _mm512_and_si512(load(words.as_flattened(), first * 8), used);
                 let high = _mm512_and_si512(load(words.as_flattened(), first * 8 + 64), used);
-                let [even, odd] = [even, odd].map(|places: [i64; 8]| {
+                let [even, odd] = [even, odd].map(|places: [u64; 8]| {
                     _mm512_permutex2var_epi64(low, bytemuck::cast(places), high)
                 });
                 let joined = _mm512_or_si512(even, _mm512_sll_epi64(odd, shift));
@@ -210,13 +212,13 @@ mod x86 {
         let used = _mm512_set1_epi64((u64::MAX >> (64 - length)).cast_signed());
         // A word of the result has the end of one line, and at most two after it.
         let line = |word: usize| 64 * word / length;
-        let terms: [[i64; 8]; 3] =
-            std::array::from_fn(|term| std::array::from_fn(|word| (line(word) + term) as i64));
+        let terms: [[u64; 8]; 3] =
+            std::array::from_fn(|term| std::array::from_fn(|word| (line(word) + term) as u64));
         let terms: [__m512i; 3] = terms.map(bytemuck::cast);
         let offset = |word: usize| 64 * word - line(word) * length;
-        let down: [i64; 8] = std::array::from_fn(|word| offset(word) as i64);
-        let up: [[i64; 8]; 2] =
-            [1, 2].map(|term| std::array::from_fn(|word| (term * length) as i64 - down[word]));
+        let down: [u64; 8] = std::array::from_fn(|word| offset(word) as u64);
+        let up: [[u64; 8]; 2] =
+            [1, 2].map(|term| std::array::from_fn(|word| (term * length) as u64 - down[word]));
         let (down, up): (__m512i, [__m512i; 2]) = (bytemuck::cast(down), up.map(bytemuck::cast));
         for group in 0..count.div_ceil(8) {
             let lines = _mm512_and_si512(load(words.as_flattened(), group * 64), used);
@@ -234,7 +236,7 @@ mod x86 {
     ///
     /// # Safety
     ///
-    /// Each line has at least 64 bits. All bytes of a line can be read, up to a multiple of 64.
+    /// Each line has at least 64 bits. All bytes of a line can be read, and 64 bytes after it.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
     pub(super) unsafe fn join_lines(
         (lines, pitch): (*const u8, usize),
@@ -251,12 +253,12 @@ mod x86 {
         let mut before = _mm512_set1_epi64(kept.cast_signed());
         for line in 0..count {
             let (group, first) = (line / 8 * length, starts[line % 8]);
-            let (mut to, shift) = (group + first / 8, first as i64 % 8);
-            let left = _mm512_set1_epi64(shift);
+            let (mut to, shift) = (group + first / 8, first % 8);
+            let left = _mm512_set1_epi64(shift.cast_signed() as i64);
             // SAFETY: the caller guarantees that the line can be read.
             unsafe {
                 let from = lines.add(line * pitch);
-                for part in (0..shift as usize + length).step_by(512) {
+                for part in (0..shift + length).step_by(512) {
                     let words = _mm512_loadu_si512(from.add(part / 8).cast());
                     let carried = _mm512_alignr_epi64::<7>(words, before);
                     // Bytes after the line are written again with the next line.

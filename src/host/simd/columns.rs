@@ -24,9 +24,10 @@ pub(super) enum Starts<'a> {
     Pointers(Vec<*mut u8>),
 }
 
-/// Evaluates an expression with a closure that returns the start of each column. The closure holds
-/// single words: a register that is loaded from two words that were just stored would wait for all
-/// earlier stores.
+/// Evaluates an expression with a closure that returns the start of each column. The fields that it
+/// needs are read word by word. If both words of a slice were loaded into one register right after
+/// they were stored, the load would wait for all earlier stores.
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(unused_macros))]
 macro_rules! by_starts {
     ($columns:ident, |$column:ident| $call:expr) => {
         match &$columns.starts {

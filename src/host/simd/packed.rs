@@ -288,7 +288,7 @@ mod x86 {
         let wide = if width % WIDE <= 2 * PART { width / WIDE } else { width.div_ceil(WIDE) };
         let parts = width.saturating_sub(wide * WIDE).div_ceil(PART);
         let read = wide * WIDE + parts.checked_sub(1).map_or(0, |before| before * PART + 8);
-        // The last part of 64 bytes does not read past the line.
+        // The last part of 64 bytes reads one byte past the line.
         let read = if parts == 0 { width + 1 } else { read };
         let Some(last) = image.len().checked_sub(read) else { return 0 };
         let written = width.next_multiple_of(8) * 8 + 64;
@@ -358,7 +358,7 @@ mod x86 {
     ///
     /// # Safety
     ///
-    /// Each line has `width + 1` readable bytes, of which at least 8 are left. `out` has room for
+    /// Each line has `width + 1` readable bytes, of which at least 9 are left. `out` has room for
     /// eight times as many bytes as are turned, rounded up to 64.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,gfni")]
@@ -385,7 +385,7 @@ mod x86 {
                 _mm512_shrdv_epi64(first, second, _mm512_set1_epi64(shifts[place]))
             }
         });
-        for (number, band) in transpose_words(words).into_iter().enumerate() {
+        for (number, band) in transpose_words(&words).into_iter().enumerate() {
             if number * 8 < left {
                 // SAFETY: the caller guarantees room for these bytes.
                 unsafe { _mm512_storeu_si512(out.add(number * 64).cast(), turned::<LOG>(band)) };
@@ -396,8 +396,8 @@ mod x86 {
     /// Transposes a matrix of 8 by 8 words of 64 bits.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn transpose_words(words: [__m512i; 8]) -> [__m512i; 8] {
-        let [mut pairs, mut fours, mut out] = [words; 3];
+    fn transpose_words(words: &[__m512i; 8]) -> [__m512i; 8] {
+        let [mut pairs, mut fours, mut out] = [*words; 3];
         for n in 0..4 {
             pairs[n] = _mm512_unpacklo_epi64(words[2 * n], words[2 * n + 1]);
             pairs[4 + n] = _mm512_unpackhi_epi64(words[2 * n], words[2 * n + 1]);
