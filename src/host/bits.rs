@@ -338,8 +338,8 @@ impl Bits {
         }
     }
 
-    /// Copies the lines of the buffer `turned`, which are `apart` bytes apart, to the destination of
-    /// a tile.
+    /// Copies the lines of the buffer `turned`, which are `apart` bytes apart, to the destination
+    /// of a tile.
     fn put_turned(
         self,
         (room, apart): (&mut UnpackBuffer, usize),
