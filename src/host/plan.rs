@@ -95,8 +95,9 @@ const SMALL_TILE: (usize, usize) = (1 << 10, 1 << 9);
 const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
 
 /// The tile for units below a byte: its length along the destination in bytes of the side with
-/// narrower units, and its length along the source in units. Tiles are moved through buffers in the L2 cache. Rows of a few lines cost
-/// more than in other tiles, because both ends of each row share a byte with other rows.
+/// narrower units, and its length along the source in units. Tiles are moved through buffers in the
+/// L2 cache. Rows of a few lines cost more than in other tiles, because both ends of each row share
+/// a byte with other rows.
 const BITS_TILE: (usize, usize) = (1 << 9, 1 << 9);
 
 /// The tile for units of more than [`SMALL`] bytes.
