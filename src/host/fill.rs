@@ -4,7 +4,10 @@
 
 use smallvec::SmallVec;
 
-use super::pieces::{Destination as _, DestinationSlices};
+use super::{
+    pieces::{Destination as _, DestinationSlices},
+    tile::copy_short,
+};
 
 /// The number of bytes that are written at a time if the bytes of the value differ. With a shorter
 /// block, a fill needs more copies; a longer one takes more time to prepare than it saves in short
@@ -84,6 +87,7 @@ impl Fill {
         let byte = self.value.to_le_bytes()[0];
         let of_block = |at: usize| block.get(at % block.len().max(1)).copied().unwrap_or(byte);
         let bytes: [u8; SHORT_RUN] = std::array::from_fn(of_block);
+        let bytes = &bytes[..run];
         let (outer, &(steps, stride)) =
             outer.split_last().map_or((outer, &(1, 0)), |(last, outer)| (outer, last));
         each_start(outer, to, &mut |to| {
@@ -91,10 +95,10 @@ impl Fill {
             // Two parts of constant length, which may overlap, fill a run.
             match run {
                 1 => starts.for_each(|to| destination.bytes(to, 1)[0] = byte),
-                2..4 => starts.for_each(|to| fill_twice::<2>(destination.bytes(to, run), &bytes)),
-                4..8 => starts.for_each(|to| fill_twice::<4>(destination.bytes(to, run), &bytes)),
-                8..16 => starts.for_each(|to| fill_twice::<8>(destination.bytes(to, run), &bytes)),
-                _ => starts.for_each(|to| fill_twice::<16>(destination.bytes(to, run), &bytes)),
+                2..4 => starts.for_each(|to| copy_short::<2>(destination.bytes(to, run), bytes)),
+                4..8 => starts.for_each(|to| copy_short::<4>(destination.bytes(to, run), bytes)),
+                8..16 => starts.for_each(|to| copy_short::<8>(destination.bytes(to, run), bytes)),
+                _ => starts.for_each(|to| copy_short::<16>(destination.bytes(to, run), bytes)),
             }
         });
     }
@@ -142,14 +146,6 @@ impl Fill {
         put(tail, until);
         destination[head + 1..tail].fill(byte);
     }
-}
-
-/// Copies the first bytes of `bytes` to `run`, which has `N` to `2 * N` bytes.
-#[inline(always)]
-fn fill_twice<const N: usize>(run: &mut [u8], bytes: &[u8; SHORT_RUN]) {
-    let rest = run.len() - N;
-    run[..N].copy_from_slice(&bytes[..N]);
-    run[rest..].copy_from_slice(&bytes[rest..rest + N]);
 }
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ pub(super) fn copy_run(to: &mut [u8], from: &[u8]) {
 
 /// Copies `N` to `2 * N` bytes as two parts that may overlap, without a call of `memcpy`.
 #[inline(always)]
-fn copy_short<const N: usize>(to: &mut [u8], from: &[u8]) {
+pub(super) fn copy_short<const N: usize>(to: &mut [u8], from: &[u8]) {
     if let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) {
         to[..N].copy_from_slice(first);
         let rest = to.len() - N;
