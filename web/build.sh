@@ -20,10 +20,11 @@ built=$target/wasm32-unknown-unknown/release/stridec_web.wasm
 registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
 root=$(cd .. && pwd)
 
-# More passes of Binaryen. With this one, the compressed module of the package is 0.2% smaller, but
-# the modules of the page are slightly larger.
+# More passes of Binaryen. With them, the compressed module of the package is 0.2% smaller,
+# but `--merge-locals` makes the modules of the page slightly larger. The size of a module also
+# depends on the folder of the repository, which is part of the names that the compiler sorts by.
 passes=()
-! $package || passes=(--merge-locals)
+! $package || passes=(--merge-locals --precompute-propagate)
 
 # Builds a module with the given options of Cargo: `wasm NAME [OPTION…]`.
 wasm() {
