@@ -812,7 +812,7 @@ impl Filling<'_, '_, '_> {
         rows: usize,
     ) -> Option<BlockCopy> {
         let pattern = self.pattern(simd, unit, block, loops);
-        let is_long_gather = |of: &Pattern| of.cost().1 > LINE && of.gathers();
+        let is_long_gather = |of: &Pattern| of.cost().1 >= LINE && of.gathers();
         if let Some(pattern) = pattern.clone().filter(|of| !is_long_gather(of)) {
             let (cycles, bytes) = pattern.cost();
             if cycles > bytes / 4 {
