@@ -571,7 +571,10 @@ impl Filling<'_, '_, '_> {
                             ));
                             step
                         }
-                        None => self.read(walk_box, source, unit, case),
+                        None => {
+                            let axes = plan_axes(walk_box.extents(), &self.strides[case]).collect();
+                            self.read(axes, (source, unit), self.first_address(walk_box))
+                        }
                     },
                 }
             }
@@ -650,11 +653,30 @@ impl Filling<'_, '_, '_> {
     /// step.
     fn fill_found(&mut self) {
         let found = std::mem::take(&mut self.found);
-        let mut rest = &found[..];
+        self.fill_groups(&found, Some(self.block_axis));
+    }
+
+    /// Fills `boxes` group by group. A group consists of the boxes that differ only along axis
+    /// `outer` and the axes inside it; if `outer` is `None`, each box is a group of its own. Groups
+    /// of a single box that follow each other at equal distances are filled together.
+    fn fill_groups(&mut self, boxes: &[FoundBox], outer: Option<usize>) {
+        let mut rest = boxes;
         while !rest.is_empty() {
-            let (group, others) = rest.split_at(boxes_of_block(self.block_axis, rest));
-            self.fill_group(group, self.block_axis);
-            rest = others;
+            let of_group = |rest| outer.map_or(1, |outer| boxes_of_block(outer, rest));
+            let count = match (outer, of_group(rest)) {
+                (Some(outer), count) if count > 1 => {
+                    self.fill_group(&rest[..count], outer);
+                    count
+                }
+                _ => {
+                    let series = Series::of(rest);
+                    let alone = (1..series.count).take_while(|&n| of_group(&rest[n..]) == 1);
+                    let series = Series { count: 1 + alone.count(), ..series };
+                    self.fill_series(&rest[0], series, None);
+                    series.count
+                }
+            };
+            rest = &rest[count..];
         }
     }
 
@@ -668,17 +690,7 @@ impl Filling<'_, '_, '_> {
         // The outermost axis along which `group` can be split into rows of boxes.
         let divides = |&axis: &usize| boxes_of_block(axis, group) < group.len();
         let next = (outer + 1..=self.dst.len()).find(divides);
-        let mut rest = group;
-        while let [FoundBox { walk_box, value, case }, others @ ..] = rest {
-            if let Some(next) = next {
-                let (group, others) = rest.split_at(boxes_of_block(next, rest));
-                self.fill_group(group, next);
-                rest = others;
-            } else {
-                self.fill(&Resolved::Box(walk_box, *value, *case));
-                rest = others;
-            }
-        }
+        self.fill_groups(group, next);
     }
 
     /// Returns the step that fills the boxes of `group` as one block of the destination, and
@@ -922,61 +934,59 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Fills the boxes of the first period and their repetitions in all other periods. Boxes that
-    /// form one block are filled together.
-    ///
-    /// Any other box is filled in all periods by one step, which has a second loop around the loop
-    /// of each axis to count the periods. Boxes that follow each other at equal distances share
-    /// such a step.
+    /// form one block are filled together. Other boxes that follow each other at equal distances
+    /// share a step.
     fn large(&mut self, Repeated { periods, boxes, .. }: &Repeated) {
-        let task = self.runner.task;
         let block_axis = self.block_axis_of(periods.first.extents());
         let mut rest = &boxes[..];
-        while let [FoundBox { walk_box, value, case }, ..] = rest {
+        while let [first, ..] = rest {
             let (group, others) = rest.split_at(boxes_of_block(block_axis, rest));
             if let Some(step) = self.block(group, Some(periods)) {
                 self.step(step);
                 rest = others;
-                continue;
+            } else {
+                let series = Series::of(rest);
+                self.fill_series(first, series, Some(periods));
+                rest = &rest[series.count..];
             }
-            let to = self.first_address(walk_box);
-            let Series { count, axis: along, steps, units } = Series::of(rest);
-            let mut axes: Vec<PlanAxis> = Vec::new();
-            for (axis, (extent, &(src, dst))) in
-                walk_box.extents().zip(&self.strides[*case]).enumerate()
-            {
+        }
+    }
+
+    /// Fills the boxes of a series, which starts with `first`, by one step. This step has one more
+    /// axis than a single box. If `periods` is set, it also fills the boxes in every period, and
+    /// has a second loop around the loop of each axis to count the periods.
+    fn fill_series(&mut self, first: &FoundBox, series: Series, periods: Option<&Periods>) {
+        let FoundBox { walk_box, value, case } = first;
+        if series.count == 1 && periods.is_none() {
+            return self.fill(&Resolved::Box(walk_box, *value, *case));
+        }
+        let task = self.runner.task;
+        let to = self.first_address(walk_box);
+        let mut axes: SmallVec<[PlanAxis; 8]> = SmallVec::new();
+        for (axis, (extent, &(src, dst))) in
+            walk_box.extents().zip(&self.strides[*case]).enumerate()
+        {
+            if let Some(periods) = periods {
                 let advance = periods.advances.get(*case).map_or(0, |advances| advances[axis]);
                 let (low, end) = periods.first.ranges[axis];
-                let period = (end - low) as isize * dst;
-                let times = periods.repeats[axis];
-                axes.push(PlanAxis { extent: times, src: task.offset(advance), dst: period });
-                if axis == along {
-                    let (src, dst) = (task.offset(units), steps as isize * dst);
-                    axes.push(PlanAxis { extent: count, src, dst });
-                }
-                axes.push(PlanAxis { extent, src, dst });
+                let (times, dst) = (periods.repeats[axis], (end - low) as isize * dst);
+                axes.push(PlanAxis { extent: times, src: task.offset(advance), dst });
             }
-            let step = match *value {
-                PositionValue::Unit { source, unit } => {
-                    let from = task.offset(unit.cast_signed());
-                    let of = axes.iter().copied();
-                    if let Some(step) = task.broadcast(of.clone(), (source, from), to) {
-                        step
-                    } else {
-                        let extents: Extents = of.clone().map(|axis| axis.extent).collect();
-                        let strides = of.map(|axis| (axis.src, axis.dst)).collect();
-                        let plan = task.plan(self.streams(to), &extents, &strides);
-                        self.copy(plan, axes, (source, from), to)
-                    }
-                }
-                PositionValue::Bits(value) => {
-                    let axes = axes.iter().map(|axis| (axis.extent, axis.dst)).collect();
-                    CopyStep::Fill { value: FillValue::Bits(value), axes, to }
-                }
-                PositionValue::Kept => return,
-            };
-            self.step(step);
-            rest = &rest[count..];
+            if series.count > 1 && axis == series.axis {
+                let (src, dst) = (task.offset(series.units), series.steps as isize * dst);
+                axes.push(PlanAxis { extent: series.count, src, dst });
+            }
+            axes.push(PlanAxis { extent, src, dst });
         }
+        let step = match *value {
+            PositionValue::Unit { source, unit } => self.read(axes, (source, unit), to),
+            PositionValue::Bits(value) => {
+                let axes = axes.iter().map(|axis| (axis.extent, axis.dst)).collect();
+                CopyStep::Fill { value: FillValue::Bits(value), axes, to }
+            }
+            PositionValue::Kept => return,
+        };
+        self.step(step);
     }
 
     /// Records a step, and runs it unless the copy is only planned.
@@ -1059,24 +1069,28 @@ impl Filling<'_, '_, '_> {
         None
     }
 
-    /// Returns the step that copies a box from a source: a conversion, a fill with a unit that all
-    /// positions share, or the step that [`Self::copy`] chooses.
-    fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> CopyStep {
+    /// Returns the step that copies a box with the given axes from unit `unit` of a source to
+    /// address `to`: a conversion, a fill with a unit that all positions share, or the step that
+    /// [`Self::copy`] chooses.
+    fn read(
+        &mut self,
+        axes: SmallVec<[PlanAxis; 8]>,
+        (source, unit): (usize, u64),
+        to: isize,
+    ) -> CopyStep {
         let task = self.runner.task;
-        let (to, extents) = (self.first_address(walk_box), walk_box.extents().collect::<Extents>());
-        let axes = plan_axes(walk_box.extents(), &self.strides[case]);
         let from = task.offset(unit.cast_signed());
         if task.nest.conversion().is_some()
-            && let Some(copy) = self.converted(&axes.clone().collect::<SmallVec<[PlanAxis; 8]>>())
+            && let Some(copy) = self.converted(&axes)
         {
             return CopyStep::Converted { copy, source, from, to };
         }
-        if let Some(step) = task.broadcast(axes, (source, from), to) {
+        if let Some(step) = task.broadcast(axes.iter().copied(), (source, from), to) {
             return step;
         }
-        let plan = task.plan(self.streams(to), &extents, &self.strides[case]);
-        let axes: SmallVec<[PlanAxis; 8]> =
-            plan_axes(walk_box.extents(), &self.strides[case]).collect();
+        let extents: Extents = axes.iter().map(|axis| axis.extent).collect();
+        let strides = axes.iter().map(|axis| (axis.src, axis.dst)).collect();
+        let plan = task.plan(self.streams(to), &extents, &strides);
         self.copy(plan, axes, (source, from), to)
     }
 
@@ -1085,12 +1099,11 @@ impl Filling<'_, '_, '_> {
     fn copy(
         &mut self,
         plan: Arc<TilePlan>,
-        axes: impl IntoIterator<Item = PlanAxis>,
+        axes: SmallVec<[PlanAxis; 8]>,
         (source, from): (usize, isize),
         to: isize,
     ) -> CopyStep {
         let task = self.runner.task;
-        let axes: SmallVec<[PlanAxis; 8]> = axes.into_iter().collect();
         let mut pattern = None;
         if let Some(simd) = task.simd.filter(|&simd| plan.may_be_pattern(simd)) {
             let (block, loops) = BlockPart::of_box(&plan, &axes, task.unit_stride());

@@ -5,12 +5,17 @@ use super::{
     micro::transpose,
     pieces::Destination,
     simd::{Inner, Simd},
-    stream::{LINE, PAGE},
+    stream::{LINE, PAGE, prefetch},
 };
 
 /// The length in bytes from which on [`copy_run`] may copy a run in pieces. `memcpy` of glibc
 /// copies shorter runs with registers.
 const LONG_RUN: usize = 1 << 11;
+
+/// The distance between a short unit and the place that is prefetched meanwhile, in bytes of the
+/// source: `u16[97,4,490,7]` to `{3,0,1,2}` 0.19 to 0.27 of memcpy, Xeon 207. Longer units gain
+/// nothing: 28 bytes 0.8 to 1.0 times, 63 bytes 0.96.
+const UNIT_PREFETCH_SRC_BYTES: usize = 2 * LINE;
 
 /// A rectangle of units to move: one unit for each combination of a position along the row and a
 /// position along the column.
@@ -122,11 +127,19 @@ impl MoveTile for DynamicUnits {
     #[inline(always)]
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile) {
         let Self(unit) = *self;
+        // If neighbouring columns share cache lines of the source, the walk along a row comes back
+        // to each line of the source for the next column. There are more such lines than a
+        // hardware prefetcher follows.
+        let shares_lines = tile.steps[1].is_some_and(|(src, _)| src < LINE);
+        let ahead = if shares_lines { UNIT_PREFETCH_SRC_BYTES } else { 0 };
+        let next = |from: usize| prefetch(source.as_ptr().wrapping_add(from + ahead));
         match unit {
             5..=7 => each_unit(tile, |from, to| {
+                next(from);
                 copy_short::<4>(destination.bytes(to, unit), &source[from..from + unit]);
             }),
             9..=15 => each_unit(tile, |from, to| {
+                next(from);
                 copy_short::<8>(destination.bytes(to, unit), &source[from..from + unit]);
             }),
             LONG_RUN.. => each_unit(tile, |from, to| {
