@@ -97,7 +97,8 @@ impl Bits {
         // A line that is joined to the next one, and one that is shifted on its own.
         let (joined_line, odd_line) = if simd.is_some_and(Simd::selects_bits) {
             let joined = if line_bits <= 64 { 2 } else { 10 + line_bits / 128 };
-            (joined, if plan.rows_join { joined } else { joined + CYCLES_OF_ENDS })
+            let joins = joined_after(&plan.columns.dst, rows).is_some();
+            (joined, if joins { joined } else { joined + CYCLES_OF_ENDS })
         } else {
             (CYCLES_OF_UNPACKED_LINE, (6 + line_bits / 10).min(30 + line_bits / 32))
         };
@@ -382,6 +383,24 @@ impl Bits {
                 return;
             }
         }
+        // All columns are in one slice of the destination if the first and the last of those that
+        // follow on each other are.
+        let in_slice = |write: isize| destination.same_slice(tile.to + writes[0], tile.to + write);
+        let all_in_slice = |period: usize| {
+            let last = writes[writes.len() - period..].iter();
+            let ends = last.map(|write| write + rows.cast_signed() - 1);
+            writes[..period].iter().copied().chain(ends).all(in_slice)
+        };
+        if self.dst == bits
+            && let Some(period) = joined_after(writes, rows).filter(|&period| all_in_slice(period))
+        {
+            for (first, write) in writes[..period].iter().enumerate() {
+                let lines = (&mut turned[first * apart..], period * apart);
+                let count = (writes.len() - first).div_ceil(period);
+                put_lines(lines, (count, rows), destination.place(tile.to + write), bits);
+            }
+            return;
+        }
         for (number, write) in writes.iter().enumerate() {
             let line = &turned[number * apart..];
             let (slice, to) = destination.place(tile.to + write);
@@ -443,15 +462,23 @@ impl Bits {
         let shift = 3 - self.src.ilog2();
         let (rows, length) = (tile.rows.0, tile.columns.0.len() >> shift);
         let first = |row: isize| byte_index(next + row) >> shift;
-        let each = |from: usize, end: usize| {
-            (from..=end).step_by(LINE).for_each(|at| prefetch_byte(source, at));
-        };
-        match (tile.steps[0], rows) {
-            // Lines that are close together are one range.
-            (Some((step, _)), &[row, .., last]) if step >> shift < length + LINE => {
-                each(first(row), first(last).saturating_add(length));
+        let limit = ((length + LINE) << shift).cast_signed();
+        // Rows that are close together are one range. They are `apart` rows from each other if the
+        // inner axes of the rows lead further away, and there are `together` of them.
+        let close = |&row: &isize| (1..limit).contains(&(row - rows[0]));
+        let apart = rows.iter().position(close).unwrap_or(rows.len());
+        let step = rows.get(apart).map_or(0, |near| near - rows[0]);
+        let near = rows.iter().step_by(apart).zip(rows.iter().skip(apart).step_by(apart));
+        let together = 1 + near.take_while(|(row, next)| *next - *row == step).count();
+        for group in rows.chunks(apart * together) {
+            let end = (group.len() - 1) / apart * apart;
+            for (number, &row) in group.iter().take(apart).enumerate() {
+                let before = end.saturating_sub(apart) + number;
+                let last = group.get(end + number).or(group.get(before)).unwrap_or(&row);
+                (first(row)..=first(*last).saturating_add(length))
+                    .step_by(LINE)
+                    .for_each(|at| prefetch_byte(source, at));
             }
-            _ => rows.iter().for_each(|&row| each(first(row), first(row).saturating_add(length))),
         }
     }
 
@@ -599,6 +626,20 @@ fn is_joined(tile: &CopyTile) -> bool {
     tile.steps[1].is_some_and(|(_, dst)| dst == tile.rows.0.len())
 }
 
+/// Returns the number of columns after which a column follows on the one before, so that their
+/// rows, of `rows` units each, are contiguous in the destination. `writes` are the places of the
+/// columns. Returns `None` if there is no such number for all columns.
+///
+/// ```text
+/// columns at 0 300 600 4 304 604 8 308 608, rows of 4 units: 3
+/// ```
+fn joined_after(writes: &[isize], rows: usize) -> Option<usize> {
+    let rows = rows.cast_signed();
+    let period = writes.iter().position(|write| write - writes[0] == rows)?;
+    let mut pairs = writes.iter().zip(&writes[period..]);
+    pairs.all(|(before, after)| after - before == rows).then_some(period)
+}
+
 /// Returns the distance at which to place lines of `length` bytes, so that they do not all map to a
 /// few sets of the first-level cache.
 fn pitch_of(length: usize) -> usize {
@@ -697,6 +738,22 @@ mod tests {
         let of = |src, dst| Bits { src, dst, sign_extend: false };
         check(of(8, 4), &matrix(9, 447), &source, 9 * 447);
         check(of(4, 4), &matrix(72, 96), &source, 72 * 96);
+    }
+
+    #[test]
+    fn columns_that_follow_on_others_are_joined() {
+        let places = [0, 300, 600, 4, 304, 604, 8, 308, 608];
+        assert_eq!(joined_after(&places, 4), Some(3));
+        assert_eq!(joined_after(&places[..8], 4), Some(3));
+        assert_eq!(joined_after(&places, 3), None);
+        assert_eq!(joined_after(&[0, 4, 8, 13], 4), None);
+        assert_eq!(joined_after(&[0], 4), None);
+        // Three planes, whose units alternate in the source.
+        let source: Vec<u8> = (0..9000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for (bits, rows) in [1, 2, 4].into_iter().flat_map(|bits| [5, 70, 99].map(|n| (bits, n))) {
+            let axes = [axis(20, 3, rows), axis(3, 1, 20 * rows), axis(rows, 60, 1)];
+            check(Bits { src: bits, dst: bits, sign_extend: false }, &axes, &source, 60 * rows);
+        }
     }
 
     /// Compares copies of matrices and of runs, with and without streaming, with copies unit by

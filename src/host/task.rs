@@ -1173,7 +1173,8 @@ impl Filling<'_, '_, '_> {
         if !bits.is_packed() || bits.moves_runs(plan) {
             return PackedCopy::Plan;
         }
-        let matrix = bits.cycles_of_matrix(plan, task.simd);
+        let simd = Simd::best(task.streams.machine);
+        let matrix = bits.cycles_of_matrix(plan, simd);
         if matrix <= FEW_CYCLES * bits.src.min(bits.dst) as usize {
             return PackedCopy::Plan;
         }
@@ -1185,7 +1186,6 @@ impl Filling<'_, '_, '_> {
             |plans| &mut plans.packed,
             same,
             || {
-                let simd = Simd::best(task.streams.machine);
                 let of = || axes.iter().copied();
                 let pattern = BitPattern::new(simd, bits, of(), (from, to), matrix);
                 // A buffer takes at least this time.
