@@ -474,10 +474,16 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
         // A quotient of an axis outside the cut is cut first too. A box on both sides of the steps
         // at which the quotient changes could not be a part of a block. Units below a byte have no
         // blocks.
-        let of_quotient = if first.is_none() || has_whole_bytes(nest) {
-            cut_quotient(nest, &depends, walk_box, &bounds)
-        } else {
-            None
+        let of_quotient = match take {
+            _ if first.is_none() => cut_quotient(nest, &depends, walk_box, &bounds, i64::MAX),
+            _ if !has_whole_bytes(nest) => None,
+            // So is a quotient of the value if it has too few values for periods.
+            CaseValue::Read { at, .. } if nest.lookups().is_empty() => {
+                let forms = undecided.iter().map(|&(form, _)| form).chain([at]);
+                let most = if repeats { LEAST_PERIODS - 1 } else { i64::MAX };
+                cut_quotient(nest, &Depends::of(nest, forms), walk_box, &bounds, most)
+            }
+            _ => cut_quotient(nest, &depends, walk_box, &bounds, i64::MAX),
         };
         if first.is_some() || of_quotient.is_some() {
             let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
@@ -563,12 +569,13 @@ fn is_constant(value: Value, bounds: &Bounds) -> bool {
 
 /// Cuts a box so that in each part, a varying quotient has about half as many values. Takes the
 /// quotient for which the axis of the cut is outermost. Returns `None` if no quotient varies with
-/// the axes.
+/// the axes and has at most `most` values.
 fn cut_quotient(
     nest: &CopyNest,
     depends: &Depends,
     walk_box: &WalkBox,
     bounds: &Bounds,
+    most: i64,
 ) -> Option<Decision> {
     let quotients = nest.quotients().iter().enumerate();
     let cuts = quotients.filter(|&(number, _)| depends.quotients[number]).filter_map(
@@ -576,7 +583,10 @@ fn cut_quotient(
             let (low, high) = bounds.of_value(Value::Quotient(number));
             let threshold = (low + (high - low + 1) / 2) * signed(*by);
             // A quotient of a varying quotient or lookup is cut after these.
-            let varies = low < high && is_linear(of, bounds) && is_known(nest, of, bounds);
+            let varies = low < high
+                && high - low < most
+                && is_linear(of, bounds)
+                && is_known(nest, of, bounds);
             varies.then(|| cut(of, threshold, walk_box, bounds))
         },
     );

@@ -592,7 +592,10 @@ impl Filling<'_, '_, '_> {
                 let step = if of.small { self.period(of) } else { None };
                 match step {
                     Some(step) => step,
-                    None => return self.large(of),
+                    None => {
+                        let block_axis = self.block_axis_of(of.periods.first.extents());
+                        return self.fill_groups(&of.boxes, Some(block_axis), Some(&of.periods));
+                    }
                 }
             }
         };
@@ -653,26 +656,27 @@ impl Filling<'_, '_, '_> {
     /// step.
     fn fill_found(&mut self) {
         let found = std::mem::take(&mut self.found);
-        self.fill_groups(&found, Some(self.block_axis));
+        self.fill_groups(&found, Some(self.block_axis), None);
     }
 
-    /// Fills `boxes` group by group. A group consists of the boxes that differ only along axis
-    /// `outer` and the axes inside it; if `outer` is `None`, each box is a group of its own. Groups
-    /// of a single box that follow each other at equal distances are filled together.
-    fn fill_groups(&mut self, boxes: &[FoundBox], outer: Option<usize>) {
+    /// Fills `boxes` group by group, in every period if `periods` is set. A group consists of the
+    /// boxes that differ only along axis `outer` and the axes inside it; if `outer` is `None`, each
+    /// box is a group of its own. Groups of a single box that follow each other at equal distances
+    /// are filled together.
+    fn fill_groups(&mut self, boxes: &[FoundBox], outer: Option<usize>, periods: Option<&Periods>) {
         let mut rest = boxes;
         while !rest.is_empty() {
             let of_group = |rest| outer.map_or(1, |outer| boxes_of_block(outer, rest));
             let count = match (outer, of_group(rest)) {
                 (Some(outer), count) if count > 1 => {
-                    self.fill_group(&rest[..count], outer);
+                    self.fill_group(&rest[..count], outer, periods);
                     count
                 }
                 _ => {
                     let series = Series::of(rest);
                     let alone = (1..series.count).take_while(|&n| of_group(&rest[n..]) == 1);
                     let series = Series { count: 1 + alone.count(), ..series };
-                    self.fill_series(&rest[0], series, None);
+                    self.fill_series(&rest[0], series, periods);
                     series.count
                 }
             };
@@ -683,14 +687,14 @@ impl Filling<'_, '_, '_> {
     /// Fills the boxes of `group`, which differ only along axis `outer` and the axes inside it. If
     /// they do not form one block, splits the group along an axis further inside and fills each
     /// part as a group of its own. If no axis splits the group, each box is filled separately.
-    fn fill_group(&mut self, group: &[FoundBox], outer: usize) {
-        if let Some(step) = self.block(group, None) {
+    fn fill_group(&mut self, group: &[FoundBox], outer: usize, periods: Option<&Periods>) {
+        if let Some(step) = self.block(group, periods) {
             return self.step(step);
         }
         // The outermost axis along which `group` can be split into rows of boxes.
         let divides = |&axis: &usize| boxes_of_block(axis, group) < group.len();
         let next = (outer + 1..=self.dst.len()).find(divides);
-        self.fill_groups(group, next);
+        self.fill_groups(group, next, periods);
     }
 
     /// Returns the step that fills the boxes of `group` as one block of the destination, and
@@ -931,25 +935,6 @@ impl Filling<'_, '_, '_> {
             (unit, block, loops),
             || Pattern::new(simd, unit, &block.0, &block.1, loops.iter().copied()),
         )
-    }
-
-    /// Fills the boxes of the first period and their repetitions in all other periods. Boxes that
-    /// form one block are filled together. Other boxes that follow each other at equal distances
-    /// share a step.
-    fn large(&mut self, Repeated { periods, boxes, .. }: &Repeated) {
-        let block_axis = self.block_axis_of(periods.first.extents());
-        let mut rest = &boxes[..];
-        while let [first, ..] = rest {
-            let (group, others) = rest.split_at(boxes_of_block(block_axis, rest));
-            if let Some(step) = self.block(group, Some(periods)) {
-                self.step(step);
-                rest = others;
-            } else {
-                let series = Series::of(rest);
-                self.fill_series(first, series, Some(periods));
-                rest = &rest[series.count..];
-            }
-        }
     }
 
     /// Fills the boxes of a series, which starts with `first`, by one step. This step has one more
