@@ -97,7 +97,11 @@ impl Bits {
         // A line that is joined to the next one, and one that is shifted on its own.
         let (joined_line, odd_line) = if simd.is_some_and(Simd::selects_bits) {
             let joined = if line_bits <= 64 { 2 } else { 10 + line_bits / 128 };
-            let joins = joined_after(&plan.columns.dst, rows).is_some();
+            // Short lines are joined in words only if they follow each other in the buffer.
+            let joins = match joined_after(&plan.columns.dst, rows) {
+                Some(period) => period == 1 || line_bits >= 64,
+                None => false,
+            };
             (joined, if joins { joined } else { joined + CYCLES_OF_ENDS })
         } else {
             (CYCLES_OF_UNPACKED_LINE, (6 + line_bits / 10).min(30 + line_bits / 32))
@@ -383,8 +387,7 @@ impl Bits {
                 return;
             }
         }
-        // All columns are in one slice of the destination if the first and the last of those that
-        // follow on each other are.
+        // Between the first period and the last one, columns cannot leave the slice of both.
         let in_slice = |write: isize| destination.same_slice(tile.to + writes[0], tile.to + write);
         let all_in_slice = |period: usize| {
             let last = writes[writes.len() - period..].iter();
@@ -392,7 +395,9 @@ impl Bits {
             writes[..period].iter().copied().chain(ends).all(in_slice)
         };
         if self.dst == bits
-            && let Some(period) = joined_after(writes, rows).filter(|&period| all_in_slice(period))
+            && let Some(period) = joined_after(writes, rows)
+            && writes.len() / period > BAND
+            && all_in_slice(period)
         {
             for (first, write) in writes[..period].iter().enumerate() {
                 let lines = (&mut turned[first * apart..], period * apart);
@@ -463,9 +468,9 @@ impl Bits {
         let (rows, length) = (tile.rows.0, tile.columns.0.len() >> shift);
         let first = |row: isize| byte_index(next + row) >> shift;
         let limit = ((length + LINE) << shift).cast_signed();
-        // Rows that are close together are one range. They are `apart` rows from each other if the
-        // inner axes of the rows lead further away, and there are `together` of them.
-        let close = |&row: &isize| (1..limit).contains(&(row - rows[0]));
+        // Rows that are close together are one range. If the inner axes of the rows lead further
+        // away, such rows are `apart` rows from each other. There are `together` of them.
+        let close = |&row: &isize| (1..limit).contains(&(row - rows[0]).abs());
         let apart = rows.iter().position(close).unwrap_or(rows.len());
         let step = rows.get(apart).map_or(0, |near| near - rows[0]);
         let near = rows.iter().step_by(apart).zip(rows.iter().skip(apart).step_by(apart));
@@ -474,8 +479,11 @@ impl Bits {
             let end = (group.len() - 1) / apart * apart;
             for (number, &row) in group.iter().take(apart).enumerate() {
                 let before = end.saturating_sub(apart) + number;
-                let last = group.get(end + number).or(group.get(before)).unwrap_or(&row);
-                (first(row)..=first(*last).saturating_add(length))
+                let last = *group.get(end + number).or(group.get(before)).unwrap_or(&row);
+                // Rows of other lists than those of evenly spaced axes may be anywhere.
+                let most = (together - 1).cast_signed() * step.abs();
+                let last = if (last - row).abs() <= most { last } else { row };
+                (first(row.min(last))..=first(row.max(last)).saturating_add(length))
                     .step_by(LINE)
                     .for_each(|at| prefetch_byte(source, at));
             }

@@ -474,17 +474,21 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
         // A quotient of an axis outside the cut is cut first too. A box on both sides of the steps
         // at which the quotient changes could not be a part of a block. Units below a byte have no
         // blocks.
-        let of_quotient = match take {
-            _ if first.is_none() => cut_quotient(nest, &depends, walk_box, &bounds, i64::MAX),
-            _ if !has_whole_bytes(nest) => None,
-            // So is a quotient of the value if it has too few values for periods.
-            CaseValue::Read { at, .. } if nest.lookups().is_empty() => {
-                let forms = undecided.iter().map(|&(form, _)| form).chain([at]);
+        let cuts_quotients = first.is_none() || has_whole_bytes(nest);
+        let of_guards =
+            cuts_quotients.then(|| cut_quotient(nest, &depends, walk_box, &bounds, i64::MAX));
+        // So is a quotient of the value, inside a period or if it has too few values for periods.
+        let of_value = match take {
+            CaseValue::Read { at, .. }
+                if first.is_some() && cuts_quotients && nest.lookups().is_empty() =>
+            {
                 let most = if repeats { LEAST_PERIODS - 1 } else { i64::MAX };
-                cut_quotient(nest, &Depends::of(nest, forms), walk_box, &bounds, most)
+                cut_quotient(nest, &Depends::of(nest, [at]), walk_box, &bounds, most)
             }
-            _ => cut_quotient(nest, &depends, walk_box, &bounds, i64::MAX),
+            _ => None,
         };
+        let of_quotient =
+            of_guards.flatten().into_iter().chain(of_value).min_by_key(Decision::axis);
         if first.is_some() || of_quotient.is_some() {
             let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
             let outer = period.or(of_quotient);

@@ -41,6 +41,12 @@ pub(super) const FEW_LOADS: usize = 4;
 /// more, the cache lines of the loads would evict each other from the first-level cache.
 const MANY_LOADS: usize = 8;
 
+/// The greatest number of loads in one slice of the destination before the next slice is written.
+/// The first-level cache holds their cache lines until the next slice loads them again. With all
+/// loads of a slice at a time, `f16[32,89223]` from `T(8,128)(2,1)` had a fifth of the rate on two
+/// threads, and less than on one.
+const MOST_LINES_OF_SLICE: usize = 1 << 8;
+
 /// The largest size of the tables of a block's loads, in bytes. Larger tables would not leave room
 /// for data in the first-level cache, and take hundreds of microseconds to plan: `u8[511,16,5,5]`
 /// to `{0,3,1,2:PAD(512,40,6,6)}`.
@@ -238,10 +244,16 @@ impl Pattern {
             return self.registers.write(&starts, destination.place(to), loops, stream);
         }
         // If a loop leads from one slice of the destination to another, make it the outermost loop,
-        // so that the steps of all other loops can be written together.
+        // so that the steps of all other loops can be written together. If these read so many cache
+        // lines that the next slice would have to load them again, halve them first.
         let leaves = |of: &PatternLoop| !destination.same_slice(0, of.dst.abs());
+        let lines = |outer: &[PatternLoop]| {
+            let steps: usize = outer.iter().map(|of| of.times).product();
+            steps * self.registers.operations().0
+        };
         if let Some(number) = loops.iter().position(leaves)
             && number > 0
+            && lines(&loops[..number]) <= MOST_LINES_OF_SLICE
         {
             let mut loops: SmallVec<[PatternLoop; 8]> = loops.into();
             loops[..=number].rotate_right(1);

@@ -25,9 +25,11 @@ impl<'a> DestinationSlices<'a> {
         Self { slices: smallvec![slice], shift: isize::BITS - 3 }
     }
 
-    /// Returns true if the byte at an address is the first byte of a cache line.
-    pub(super) fn begins_line(&mut self, address: isize) -> bool {
-        self.bytes(address, 1).as_ptr().addr().is_multiple_of(LINE)
+    /// Returns true if a cache line begins at an address. Addresses count units of `bits` bits.
+    pub(super) fn begins_line(&mut self, address: isize, bits: usize) -> bool {
+        let (slice, place) = self.place(address);
+        let first = slice.as_ptr().addr() % LINE * 8 + place * bits;
+        first.is_multiple_of(LINE * 8)
     }
 
     /// Returns true if two addresses lie in the same slice.
@@ -102,6 +104,19 @@ impl Destination for [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The addresses of units below a byte may be greater than the number of bytes.
+    #[test]
+    fn lines_begin_at_multiples_of_64_bytes() {
+        let mut image = vec![0; 3 * LINE];
+        let gap = image.as_ptr().addr().wrapping_neg() % LINE;
+        let mut slices = DestinationSlices::whole(&mut image[gap..]);
+        let begin = |slices: &mut DestinationSlices, bits: usize| -> Vec<isize> {
+            let units = (2 * LINE * 8 / bits).cast_signed();
+            (0..units).filter(|&unit| slices.begins_line(unit, bits)).collect()
+        };
+        assert_eq!([8, 4, 1].map(|bits| begin(&mut slices, bits)), [[0, 64], [0, 128], [0, 512]]);
+    }
 
     #[test]
     fn slices_are_even_if_they_have_one_alignment() {

@@ -19,7 +19,8 @@ pub(super) struct Series {
 
 impl Series {
     /// Returns the longest series at the start of `boxes`, which must not be empty. All boxes of a
-    /// series read by the same case, or take the same constant. A series of one box has 0 steps.
+    /// series read by the same case, or take the same constant. If the series is a single box, its
+    /// steps have no meaning.
     pub(super) fn of(boxes: &[FoundBox]) -> Self {
         let next = |of: &[FoundBox]| {
             let [first, second, ..] = of else { return None };

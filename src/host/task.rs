@@ -594,7 +594,7 @@ impl Filling<'_, '_, '_> {
                     Some(step) => step,
                     None => {
                         let block_axis = self.block_axis_of(of.periods.first.extents());
-                        return self.fill_groups(&of.boxes, Some(block_axis), Some(&of.periods));
+                        return self.fill_groups(&of.boxes, block_axis, Some(&of.periods));
                     }
                 }
             }
@@ -656,44 +656,56 @@ impl Filling<'_, '_, '_> {
     /// step.
     fn fill_found(&mut self) {
         let found = std::mem::take(&mut self.found);
-        self.fill_groups(&found, Some(self.block_axis), None);
+        self.fill_groups(&found, self.block_axis, None);
     }
 
     /// Fills `boxes` group by group, in every period if `periods` is set. A group consists of the
-    /// boxes that differ only along axis `outer` and the axes inside it; if `outer` is `None`, each
-    /// box is a group of its own. Groups of a single box that follow each other at equal distances
-    /// are filled together.
-    fn fill_groups(&mut self, boxes: &[FoundBox], outer: Option<usize>, periods: Option<&Periods>) {
+    /// boxes that differ only along axis `outer` and the axes inside it. Single boxes that follow
+    /// each other at equal distances are filled together.
+    fn fill_groups(&mut self, boxes: &[FoundBox], outer: usize, periods: Option<&Periods>) {
         let mut rest = boxes;
-        while !rest.is_empty() {
-            let of_group = |rest| outer.map_or(1, |outer| boxes_of_block(outer, rest));
-            let count = match (outer, of_group(rest)) {
-                (Some(outer), count) if count > 1 => {
-                    self.fill_group(&rest[..count], outer, periods);
-                    count
-                }
-                _ => {
-                    let series = Series::of(rest);
-                    let alone = (1..series.count).take_while(|&n| of_group(&rest[n..]) == 1);
-                    let series = Series { count: 1 + alone.count(), ..series };
-                    self.fill_series(&rest[0], series, periods);
-                    series.count
-                }
-            };
+        while let [first, ..] = rest {
+            let mut count = boxes_of_block(outer, rest);
+            if count > 1 {
+                self.fill_group(&rest[..count], outer, periods);
+            } else if periods.is_some() || self.may_be_series(first) {
+                let series = Series::of(rest);
+                let alone = |&n: &usize| boxes_of_block(outer, &rest[n..]) == 1;
+                count = 1 + (1..series.count).take_while(alone).count();
+                self.fill_series(first, Series { count, ..series }, periods);
+            } else {
+                let FoundBox { walk_box, value, case } = first;
+                self.fill(&Resolved::Box(walk_box, *value, *case));
+            }
             rest = &rest[count..];
         }
     }
 
+    /// Returns true if a box may be the first one of a series: if it is neither a few runs nor a
+    /// broadcast, which are filled without a plan. If the nest has lookups, series would be short,
+    /// and each would need a plan of its own.
+    fn may_be_series(&self, FoundBox { walk_box, value, case }: &FoundBox) -> bool {
+        self.runner.task.nest.lookups().is_empty()
+            && match *value {
+                PositionValue::Unit { source, unit } => {
+                    self.runs(walk_box, (source, unit), *case).is_none()
+                        && self.again(walk_box, *case).is_none()
+                }
+                _ => true,
+            }
+    }
+
     /// Fills the boxes of `group`, which differ only along axis `outer` and the axes inside it. If
     /// they do not form one block, splits the group along an axis further inside and fills each
-    /// part as a group of its own. If no axis splits the group, each box is filled separately.
+    /// part as a group of its own.
     fn fill_group(&mut self, group: &[FoundBox], outer: usize, periods: Option<&Periods>) {
         if let Some(step) = self.block(group, periods) {
             return self.step(step);
         }
-        // The outermost axis along which `group` can be split into rows of boxes.
+        // The outermost axis along which `group` can be split into rows of boxes. There is one,
+        // because boxes do not overlap.
         let divides = |&axis: &usize| boxes_of_block(axis, group) < group.len();
-        let next = (outer + 1..=self.dst.len()).find(divides);
+        let next = (outer + 1..=self.dst.len()).find(divides).unwrap_or(self.dst.len());
         self.fill_groups(group, next, periods);
     }
 
@@ -1215,8 +1227,10 @@ impl Filling<'_, '_, '_> {
     /// Returns the kinds of boxes that are streamed, with the alignment of the box that is written
     /// from address `to`.
     fn streams(&mut self, to: isize) -> Streams {
+        let nest = self.runner.task.nest;
+        let bits = if has_whole_bytes(nest) { 8 } else { nest.dst_bits() as usize };
         let start = match self.runner.stream {
-            Some((_, true)) if self.runner.destination.begins_line(to) => LineAlignment::Line,
+            Some((_, true)) if self.runner.destination.begins_line(to, bits) => LineAlignment::Line,
             Some((_, true)) => LineAlignment::Inside,
             _ => LineAlignment::Uneven,
         };

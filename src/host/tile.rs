@@ -131,8 +131,11 @@ impl MoveTile for DynamicUnits {
         // to each line of the source for the next column. There are more such lines than a
         // hardware prefetcher follows.
         let shares_lines = tile.steps[1].is_some_and(|(src, _)| src < LINE);
-        let ahead = if shares_lines { UNIT_PREFETCH_SRC_BYTES } else { 0 };
-        let next = |from: usize| prefetch(source.as_ptr().wrapping_add(from + ahead));
+        let next = |from: usize| {
+            if shares_lines {
+                prefetch(source.as_ptr().wrapping_add(from + UNIT_PREFETCH_SRC_BYTES));
+            }
+        };
         match unit {
             5..=7 => each_unit(tile, |from, to| {
                 next(from);

@@ -146,6 +146,30 @@ fn rows_that_guards_cut() {
 
 /// Tiles of 4 by 1 inside 32 by 128 and tiles of 3 by 10 line up again after 96 rows. This period
 /// has many boxes, which are found only once.
+/// Slices of units below a byte, mirrored along each axis, to every order. Rows then lie backwards
+/// in the source, and tiles at the ends are smaller than the others.
+#[test]
+fn mirrored_units_below_a_byte() {
+    let orders = ["2,1,0", "2,0,1", "1,2,0", "1,0,2", "0,2,1", "0,1,2"];
+    for sizes in [[120, 14, 20], [64, 9, 130], [200, 64, 40]] {
+        (0..8_u32).into_par_iter().for_each(|mirrored| {
+            let step = |axis: u32| if mirrored >> axis & 1 == 1 { -1 } else { 1 };
+            let strides: Vec<i64> = (0..3).map(step).collect();
+            let slice = Slice::new(vec![0; 3], sizes.to_vec(), strides);
+            for (element, bits) in [("s4", 4), ("u1", 1)] {
+                for order in long_cases(orders) {
+                    let [from, to] = ["2,1,0", order].map(|order| {
+                        let [a, b, c] = sizes;
+                        let text = format!("{element}[{a},{b},{c}]{{{order}:E({bits})}}");
+                        text.parse::<Shape>().unwrap().try_into().unwrap()
+                    });
+                    check(&Operation::slice(from, &slice, Some(to)).unwrap(), None);
+                }
+            }
+        });
+    }
+}
+
 #[test]
 fn boxes_of_long_periods_are_found_once() {
     let [from, to] = ["{1,0:T(32,128)(4,1)}", "{1,0:T(3,10)}"];
