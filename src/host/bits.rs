@@ -473,8 +473,16 @@ impl Bits {
         let close = |&row: &isize| (1..limit).contains(&(row - rows[0]).abs());
         let apart = rows.iter().position(close).unwrap_or(rows.len());
         let step = rows.get(apart).map_or(0, |near| near - rows[0]);
-        let near = rows.iter().step_by(apart).zip(rows.iter().skip(apart).step_by(apart));
-        let together = 1 + near.take_while(|(row, next)| *next - *row == step).count();
+        let evenly = |count: usize| {
+            let last = rows.get((count - 1) * apart);
+            last.is_some_and(|last| last - rows[0] == step * (count - 1).cast_signed())
+        };
+        let most = rows.len() / apart;
+        let together = if evenly(most) {
+            most
+        } else {
+            (2..most).take_while(|&count| evenly(count)).last().unwrap_or(1)
+        };
         for group in rows.chunks(apart * together) {
             let end = (group.len() - 1) / apart * apart;
             for (number, &row) in group.iter().take(apart).enumerate() {
