@@ -18,7 +18,7 @@ use super::{
     pieces::{Destination as _, DestinationSlices},
     plan::TilePlan,
     plane::{PlanAxis, merged},
-    simd::{PatternByte, PatternLoop, PatternSource, Registers, Simd, span},
+    simd::{PatternByte, PatternLoop, PatternSource, RegisterReads, Registers, Simd, span},
     stream::Stream,
 };
 use crate::nest::gcd;
@@ -214,7 +214,8 @@ impl Pattern {
                 None => of,
             })
             .collect();
-        self.walk(&self.loops, &sources, 0, (destination, to), stream);
+        let reads = self.registers.reads(&sources);
+        self.walk(&self.loops, &reads, 0, (destination, to), stream);
     }
 
     /// Writes the block at every step of `loops`.
@@ -226,7 +227,7 @@ impl Pattern {
     fn walk(
         &self,
         loops: &[PatternLoop],
-        sources: &[PatternSource],
+        reads: &RegisterReads,
         moved: isize,
         (destination, to): (&mut DestinationSlices, isize),
         stream: Option<&Stream>,
@@ -234,14 +235,10 @@ impl Pattern {
         let (low, high) = span(loops, PatternLoop::src);
         let (to_low, to_high) = span(loops, PatternLoop::dst);
         let (first, end) = self.registers.written();
-        let fits = self.registers.loads_fit(sources, (moved + low, moved + high))
+        let fits = reads.fit((moved + low, moved + high))
             && destination.same_slice(to + first + to_low, to + end - 1 + to_high);
         if fits {
-            let starts: SmallVec<[PatternSource; 8]> = sources
-                .iter()
-                .map(|&of| PatternSource { at: of.at + moved * of.scale, ..of })
-                .collect();
-            return self.registers.write(&starts, destination.place(to), loops, stream);
+            return reads.write(moved, destination.place(to), loops, stream);
         }
         // If a loop leads from one slice of the destination to another, make it the outermost loop,
         // so that the steps of all other loops can be written together. If these read so many cache
@@ -257,10 +254,10 @@ impl Pattern {
         {
             let mut loops: SmallVec<[PatternLoop; 8]> = loops.into();
             loops[..=number].rotate_right(1);
-            return self.walk(&loops, sources, moved, (destination, to), stream);
+            return self.walk(&loops, reads, moved, (destination, to), stream);
         }
         let [outer, inner @ ..] = loops else {
-            return self.registers.write_bytes(sources, moved, destination.place(to));
+            return reads.write_bytes(moved, destination.place(to));
         };
         if outer.times > 1 {
             let half = outer.times / 2;
@@ -272,12 +269,12 @@ impl Pattern {
             for (part, src, dst) in [(before, 0, 0), (after, src, dst)] {
                 let mut loops: SmallVec<[PatternLoop; 8]> = loops.into();
                 loops[0] = part;
-                self.walk(&loops, sources, moved + src, (&mut *destination, to + dst), stream);
+                self.walk(&loops, reads, moved + src, (&mut *destination, to + dst), stream);
             }
             return;
         }
         for (src, dst) in std::iter::once((0, 0)).chain(outer.last) {
-            self.walk(inner, sources, moved + src, (&mut *destination, to + dst), stream);
+            self.walk(inner, reads, moved + src, (&mut *destination, to + dst), stream);
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
 pub(super) use loops::{choose_units, each_unit};
 pub(super) use registers::{
-    CYCLES_OF_LOAD, PatternByte, PatternLoop, PatternSource, Registers, span,
+    CYCLES_OF_LOAD, PatternByte, PatternLoop, PatternSource, RegisterReads, Registers, span,
 };
 pub(super) use select::{NO_BYTE, Selection, TRIPLE};
 pub(super) use set::Simd;

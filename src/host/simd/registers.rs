@@ -170,6 +170,14 @@ pub(super) struct LoadStart {
     pub(super) scale: isize,
 }
 
+/// Registers together with the sources from which they are filled.
+pub(in crate::host) struct RegisterReads<'a> {
+    of: &'a Registers,
+    sources: &'a [PatternSource<'a>],
+    /// The start of each load.
+    starts: SmallVec<[LoadStart; 32]>,
+}
+
 /// The options with which all steps of a pattern are written.
 #[derive(Clone, Copy)]
 struct WriteKind {
@@ -345,13 +353,8 @@ impl Registers {
         self.written
     }
 
-    /// Returns true if all loads stay inside the sources at every step of the loops. `moved` has
-    /// the least and the greatest offset that the loops reach in the sources.
-    pub(in crate::host) fn loads_fit(
-        &self,
-        sources: &[PatternSource],
-        moved: (isize, isize),
-    ) -> bool {
+    /// Returns true if all loads stay inside the sources; see [`RegisterReads::fit`].
+    fn loads_fit(&self, sources: &[PatternSource], moved: (isize, isize)) -> bool {
         sources.iter().zip(&self.reach).all(|(source, reach)| {
             let &Some((low, end)) = reach else { return true };
             let [a, b] = [moved.0, moved.1].map(|moved| moved * source.scale);
@@ -382,51 +385,21 @@ impl Registers {
         Some((room, -low))
     }
 
-    /// Writes the registers at every step of the loops, the innermost one last. The first step
-    /// writes at byte `to` of `destination`. If there is a stream, images are large. The lines of
-    /// the source are then prefetched, unless a block reads too many, and those of the destination
-    /// are written with non-temporal stores if every register is a whole cache line.
+    /// Returns the registers together with the sources from which they are filled.
     ///
     /// # Panics
     ///
-    /// Panics if a step leaves the destination, if a load does not lie inside its source, or if
-    /// there are fewer sources than the registers read.
-    pub(in crate::host) fn write(
-        &self,
-        sources: &[PatternSource],
-        (destination, to): (&mut [u8], usize),
-        loops: &[PatternLoop],
-        stream: Option<&Stream>,
-    ) {
+    /// Panics if there are fewer sources than the registers read.
+    pub(in crate::host) fn reads<'a>(
+        &'a self,
+        sources: &'a [PatternSource<'a>],
+    ) -> RegisterReads<'a> {
         assert!(sources.len() >= self.reach.len(), "{} sources", sources.len());
-        assert!(self.loads_fit(sources, span(loops, PatternLoop::src)), "loads leave a source");
-        let (low, high) = span(loops, PatternLoop::dst);
-        let low = to.cast_signed() + low + self.written.0;
-        let end = to.cast_signed() + high + self.written.1;
-        assert!(0 <= low && end <= destination.len().cast_signed(), "{low}..{end}");
-        let starts: SmallVec<[LoadStart; 32]> = self
-            .loads
-            .iter()
-            .map(|load| {
-                let PatternSource { image, at, scale } = sources[load.source];
-                LoadStart { start: image.as_ptr().wrapping_offset(at + load.at), scale }
-            })
-            .collect();
-        let start = destination.as_mut_ptr().wrapping_add(to);
-        let whole = |of: &PatternLoop| {
-            of.dst % LINE.cast_signed() == 0
-                && of.last.is_none_or(|last| last.1 % LINE.cast_signed() == 0)
+        let start = |load: &ByteLoad| {
+            let PatternSource { image, at, scale } = sources[load.source];
+            LoadStart { start: image.as_ptr().wrapping_offset(at + load.at), scale }
         };
-        let prefetches = stream.is_some() && (1..=MOST_PREFETCHED).contains(&self.lines.len());
-        let streams = stream.is_some()
-            && self.fills_lines
-            && start.addr().is_multiple_of(LINE)
-            && loops.iter().all(whole);
-        let scales = sources.iter().any(|source| source.scale != 1);
-        let kind = WriteKind { streams, scales, prefetches };
-        // SAFETY: all loads of all steps lie inside their sources, and all stores inside the
-        // destination; there is a start for each load.
-        unsafe { self.walk(&starts, (0, start), loops, kind) };
+        RegisterReads { of: self, sources, starts: self.loads.iter().map(start).collect() }
     }
 
     /// Writes the registers at every step of the loops. The first step reads `moved` bytes after
@@ -578,13 +551,8 @@ impl Registers {
         self.tables.as_ptr().cast()
     }
 
-    /// Writes the registers once, byte by byte, at byte `to` of `destination`. Unlike
-    /// [`Self::write`], this also works if whole loads would reach past the ends of the sources.
-    ///
-    /// # Panics
-    ///
-    /// Panics if a byte is read outside its source, or written outside the destination.
-    pub(in crate::host) fn write_bytes(
+    /// Writes the registers byte by byte; see [`RegisterReads::write_bytes`].
+    fn write_bytes(
         &self,
         sources: &[PatternSource],
         moved: isize,
@@ -611,6 +579,63 @@ impl Registers {
                 }
             }
         }
+    }
+}
+
+impl RegisterReads<'_> {
+    /// Writes the registers at every step of the loops, the innermost one last. The first step reads
+    /// `moved` bytes further in each source, multiplied by the scale of the source, and writes at
+    /// byte `to` of `destination`. If there is a stream, images are large. The lines of the source
+    /// are then prefetched, unless a block reads too many, and those of the destination are written
+    /// with non-temporal stores if every register is a whole cache line.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a step leaves the destination, or if a load does not lie inside its source.
+    pub(in crate::host) fn write(
+        &self,
+        moved: isize,
+        (destination, to): (&mut [u8], usize),
+        loops: &[PatternLoop],
+        stream: Option<&Stream>,
+    ) {
+        let (low, high) = span(loops, PatternLoop::src);
+        assert!(self.fit((moved + low, moved + high)), "loads leave a source");
+        let (low, high) = span(loops, PatternLoop::dst);
+        let low = to.cast_signed() + low + self.of.written.0;
+        let end = to.cast_signed() + high + self.of.written.1;
+        assert!(0 <= low && end <= destination.len().cast_signed(), "{low}..{end}");
+        let start = destination.as_mut_ptr().wrapping_add(to);
+        let whole = |of: &PatternLoop| {
+            of.dst % LINE.cast_signed() == 0
+                && of.last.is_none_or(|last| last.1 % LINE.cast_signed() == 0)
+        };
+        let prefetches = stream.is_some() && (1..=MOST_PREFETCHED).contains(&self.of.lines.len());
+        let streams = stream.is_some()
+            && self.of.fills_lines
+            && start.addr().is_multiple_of(LINE)
+            && loops.iter().all(whole);
+        let scales = self.sources.iter().any(|source| source.scale != 1);
+        let kind = WriteKind { streams, scales, prefetches };
+        // SAFETY: all loads of all steps lie inside their sources, and all stores inside the
+        // destination; there is a start for each load.
+        unsafe { self.of.walk(&self.starts, (moved, start), loops, kind) };
+    }
+
+    /// Returns true if all loads stay inside the sources at every step of some loops. `moved` has
+    /// the least and the greatest offset that the loops reach in the sources.
+    pub(in crate::host) fn fit(&self, moved: (isize, isize)) -> bool {
+        self.of.loads_fit(self.sources, moved)
+    }
+
+    /// Writes the registers once, byte by byte, at byte `to` of `destination`. Unlike
+    /// [`Self::write`], this also works if whole loads would reach past the ends of the sources.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a byte is read outside its source, or written outside the destination.
+    pub(in crate::host) fn write_bytes(&self, moved: isize, to: (&mut [u8], usize)) {
+        self.of.write_bytes(self.sources, moved, to);
     }
 }
 
@@ -864,6 +889,7 @@ mod tests {
                     for (number, source) in sources.iter().enumerate() {
                         check_room(&of, number, source);
                     }
+                    let reads = of.reads(&sources);
                     if fits {
                         let loops = [PatternLoop {
                             times: step + 1,
@@ -871,9 +897,9 @@ mod tests {
                             dst: pitch.cast_signed(),
                             last: None,
                         }];
-                        of.write(&sources, (&mut out, gap), &loops, stream);
+                        reads.write(0, (&mut out, gap), &loops, stream);
                     } else {
-                        of.write_bytes(&sources, moved, (&mut out, to));
+                        reads.write_bytes(moved, (&mut out, to));
                     }
                 }
             });
