@@ -583,8 +583,8 @@ impl Registers {
 }
 
 impl RegisterReads<'_> {
-    /// Writes the registers at every step of the loops, the innermost one last. The first step reads
-    /// `moved` bytes further in each source, multiplied by the scale of the source, and writes at
+    /// Writes the registers at every step of the loops, the innermost one last. In each source, the
+    /// first step reads `moved` bytes further, multiplied by the scale of the source. It writes at
     /// byte `to` of `destination`. If there is a stream, images are large. The lines of the source
     /// are then prefetched, unless a block reads too many, and those of the destination are written
     /// with non-temporal stores if every register is a whole cache line.
