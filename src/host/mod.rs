@@ -35,7 +35,7 @@
 //!
 //! `task` decides how each box is filled. The decision is a *step* (`step`), an object that can be
 //! run, printed, and kept for the next copy of the same nest if the copy is small (`kept`). Several
-//! boxes that form one block get a step together.
+//! boxes that form one block, or that follow each other at equal distances, get a step together.
 //!
 //! | step | file of its code | chosen if |
 //! |---|---|---|
