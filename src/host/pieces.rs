@@ -108,7 +108,7 @@ mod tests {
     /// The addresses of units below a byte may be greater than the number of bytes.
     #[test]
     fn lines_begin_at_multiples_of_64_bytes() {
-        let mut image = vec![0; 3 * LINE];
+        let mut image = [0; 3 * LINE];
         let gap = image.as_ptr().addr().wrapping_neg() % LINE;
         let mut slices = DestinationSlices::whole(&mut image[gap..]);
         let begin = |slices: &mut DestinationSlices, bits: usize| -> Vec<isize> {

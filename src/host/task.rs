@@ -560,22 +560,16 @@ impl Filling<'_, '_, '_> {
     fn fill(&mut self, found: &Resolved) {
         let step = match *found {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
-                match self.runs(walk_box, (source, unit), case) {
-                    Some(step) => step,
-                    None => match self.again(walk_box, case) {
-                        Some((first, step)) => {
-                            self.fill(&Resolved::Box(
-                                &first,
-                                PositionValue::Unit { source, unit },
-                                case,
-                            ));
-                            step
-                        }
-                        None => {
-                            let axes = plan_axes(walk_box.extents(), &self.strides[case]).collect();
-                            self.read(axes, (source, unit), self.first_address(walk_box))
-                        }
-                    },
+                if let Some(step) = self.runs(walk_box, (source, unit), case) {
+                    step
+                } else if let Some((first, step)) = self.again(walk_box, case) {
+                    let value = PositionValue::Unit { source, unit };
+                    self.fill(&Resolved::Box(&first, value, case));
+                    step
+                } else {
+                    let axes: SmallVec<[PlanAxis; 8]> =
+                        plan_axes(walk_box.extents(), &self.strides[case]).collect();
+                    self.read(&axes, (source, unit), self.first_address(walk_box))
                 }
             }
             Resolved::Box(walk_box, PositionValue::Bits(value), case) => {
@@ -589,13 +583,13 @@ impl Filling<'_, '_, '_> {
             }
             Resolved::Box(_, PositionValue::Kept, _) => return,
             Resolved::Repeated(of) => {
-                let step = if of.small { self.period(of) } else { None };
-                match step {
-                    Some(step) => step,
-                    None => {
-                        let block_axis = self.block_axis_of(of.periods.first.extents());
-                        return self.fill_groups(&of.boxes, block_axis, Some(&of.periods));
-                    }
+                if of.small
+                    && let Some(step) = self.period(of)
+                {
+                    step
+                } else {
+                    let block_axis = self.block_axis_of(of.periods.first.extents());
+                    return self.fill_groups(&of.boxes, block_axis, Some(&of.periods));
                 }
             }
         };
@@ -976,7 +970,7 @@ impl Filling<'_, '_, '_> {
             axes.push(PlanAxis { extent, src, dst });
         }
         let step = match *value {
-            PositionValue::Unit { source, unit } => self.read(axes, (source, unit), to),
+            PositionValue::Unit { source, unit } => self.read(&axes, (source, unit), to),
             PositionValue::Bits(value) => {
                 let axes = axes.iter().map(|axis| (axis.extent, axis.dst)).collect();
                 CopyStep::Fill { value: FillValue::Bits(value), axes, to }
@@ -1069,16 +1063,11 @@ impl Filling<'_, '_, '_> {
     /// Returns the step that copies a box with the given axes from unit `unit` of a source to
     /// address `to`: a conversion, a fill with a unit that all positions share, or the step that
     /// [`Self::copy`] chooses.
-    fn read(
-        &mut self,
-        axes: SmallVec<[PlanAxis; 8]>,
-        (source, unit): (usize, u64),
-        to: isize,
-    ) -> CopyStep {
+    fn read(&mut self, axes: &[PlanAxis], (source, unit): (usize, u64), to: isize) -> CopyStep {
         let task = self.runner.task;
         let from = task.offset(unit.cast_signed());
         if task.nest.conversion().is_some()
-            && let Some(copy) = self.converted(&axes)
+            && let Some(copy) = self.converted(axes)
         {
             return CopyStep::Converted { copy, source, from, to };
         }
@@ -1096,14 +1085,14 @@ impl Filling<'_, '_, '_> {
     fn copy(
         &mut self,
         plan: Arc<TilePlan>,
-        axes: SmallVec<[PlanAxis; 8]>,
+        axes: &[PlanAxis],
         (source, from): (usize, isize),
         to: isize,
     ) -> CopyStep {
         let task = self.runner.task;
         let mut pattern = None;
         if let Some(simd) = task.simd.filter(|&simd| plan.may_be_pattern(simd)) {
-            let (block, loops) = BlockPart::of_box(&plan, &axes, task.unit_stride());
+            let (block, loops) = BlockPart::of_box(&plan, axes, task.unit_stride());
             let scale = scale_of(&loops);
             let parts = (vec![block], smallvec![scale]);
             pattern = self.pattern(simd, plan.unit, &parts, &loops).map(|pattern| (pattern, scale));
@@ -1120,7 +1109,7 @@ impl Filling<'_, '_, '_> {
             }
         };
         if !has_whole_bytes(task.nest) {
-            return match self.packed(&plan, &axes, (from, to)) {
+            return match self.packed(&plan, axes, (from, to)) {
                 PackedCopy::Plan => CopyStep::Copy { plan, source, from, to },
                 PackedCopy::Staged(copy) => CopyStep::Staged { copy, source, from, to },
                 PackedCopy::Bits(copy) => CopyStep::Bits { copy, source, from, to },
@@ -1129,7 +1118,7 @@ impl Filling<'_, '_, '_> {
         if gathers
             && axes.iter().map(|axis| axis.extent).product::<usize>() * task.unit_stride()
                 >= LEAST_STAGED
-            && let Some(copy) = self.staged(&axes)
+            && let Some(copy) = self.staged(axes)
             && (!plan.selects_long_rows() || copy.piece() >= LINE)
         {
             return CopyStep::Staged { copy, source, from, to };
