@@ -488,7 +488,7 @@ impl Bits {
             for (number, &row) in group.iter().take(apart).enumerate() {
                 let before = end.saturating_sub(apart) + number;
                 let last = *group.get(end + number).or(group.get(before)).unwrap_or(&row);
-                // Rows of other lists than those of evenly spaced axes may be anywhere.
+                // The rows of an uneven list may be anywhere.
                 let most = (together - 1).cast_signed() * step.abs();
                 let last = if (last - row).abs() <= most { last } else { row };
                 (first(row.min(last))..=first(row.max(last)).saturating_add(length))
