@@ -23,7 +23,7 @@ root=$(cd .. && pwd)
 # The last passes of Binaryen. With two more, the compressed module of the package is 0.2% smaller,
 # but `--merge-locals` makes the modules of the page slightly larger. The size of a module also
 # depends on the folder of the repository, which is part of the names that the compiler sorts by.
-# In this order, the sizes in three folders differ by 150 bytes, and by 2,000 with both at the end.
+# In this order, the sizes of three builds differ by 150 bytes, and by 2,000 with both at the end.
 passes=(--coalesce-locals-learning --reorder-locals --vacuum)
 ! $package || passes=(--merge-locals "${passes[@]}" --precompute-propagate)
 
