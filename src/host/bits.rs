@@ -30,13 +30,14 @@ const LONG_RUN: usize = 1 << 9;
 
 /// The approximate numbers of processor cycles for the parts of a copy of a matrix: a unit that is
 /// moved on its own, a line of the destination, such a line that is unpacked to bytes, a band of
-/// lines of the source, starting a tile, and the first and the last byte of a line that shares them
-/// with other lines. The last was measured on an Intel Xeon of model 207, and the others on an AMD
-/// EPYC of family 25.
+/// lines of the source, the bands that one load contains, starting a tile, and the first and the last
+/// byte of a line that shares them with other lines. The last and those of one load were measured
+/// on an Intel Xeon of model 207, and the others on an AMD EPYC of family 25.
 const CYCLES_OF_UNIT: usize = 8;
 const CYCLES_OF_LINE: usize = 5;
 const CYCLES_OF_UNPACKED_LINE: usize = 100;
 const CYCLES_OF_BAND: usize = 30;
+const CYCLES_OF_LOADED_BANDS: usize = 8;
 const CYCLES_OF_TILE: usize = 300;
 const CYCLES_OF_ENDS: usize = 20;
 
@@ -106,6 +107,11 @@ impl Bits {
         } else {
             (CYCLES_OF_UNPACKED_LINE, (6 + line_bits / 10).min(30 + line_bits / 32))
         };
+        let together = simd.filter(|_| self.src as usize == bits).map_or(0, |simd| {
+            let step = plan.rows.step.map(|(units, _)| units * bits);
+            simd.bands_of_load((7, columns * bits), step)
+        });
+        let of_band = CYCLES_OF_LOADED_BANDS.checked_div(together).unwrap_or(CYCLES_OF_BAND);
         let of_bands = 4 * bits * rows.next_multiple_of(BAND) / rows;
         let (of_units, of_line) = match (self.src, self.dst) {
             (8, _) => (24, CYCLES_OF_LINE),
@@ -120,7 +126,7 @@ impl Bits {
         };
         of_units
             + of_line * 64 / rows
-            + CYCLES_OF_BAND * 8 / columns
+            + of_band * 8 / columns
             + CYCLES_OF_TILE * 64 / (rows * columns)
     }
 
@@ -260,8 +266,13 @@ impl Bits {
             self.narrow_lines(source, tile, room, pitch);
             (&room.lines[..], 0, &room.starts[..], Some(pitch * per))
         };
-        let pitch = band_bytes(width);
-        grow(&mut room.spread, bands * pitch);
+        // Bands that are loaded at once are next to each other.
+        let bands_of_load = Simd::here().map_or(0, |simd| {
+            let start = byte_index((from + starts[0]) * bits.cast_signed() as isize) % 8;
+            simd.bands_of_load((start, columns * unit), step.map(|units| units * unit))
+        });
+        let pitch = 64_usize.checked_div(bands_of_load).unwrap_or_else(|| band_bytes(width));
+        grow(&mut room.spread, (bands - 1) * pitch + band_bytes(width));
         turn_bands((lines, from, starts, step), (&mut room.spread, pitch), columns, bits);
         if let Some(next) = next {
             self.prefetch(source, tile, next);

@@ -461,8 +461,9 @@ pub(super) fn move_units(
 /// The number of lines of a band. The units of as many lines fill whole bytes for every width.
 pub(super) const BAND: usize = 8;
 
-/// Returns the distance of bands of [`turn_bands`] whose lines have `width` bytes. It is not a
-/// multiple of 128, so that bands do not map to a few sets of the first-level cache.
+/// Returns the number of bytes that [`turn_bands`] may overwrite for a band whose lines have `width`
+/// bytes. If it is the distance of bands too, they do not map to a few sets of the first-level
+/// cache, because it is not a multiple of 128.
 pub(super) fn band_bytes(width: usize) -> usize {
     width.next_multiple_of(16) * BAND + 64
 }
@@ -477,7 +478,7 @@ fn line_at(place: usize, bits: u32) -> usize {
 /// column, in the order of the lines, then those for the next column, and so on. It is written to
 /// byte `n * pitch` of `out`. Lines that the last band lacks have any value, and so have the bytes
 /// after the last column, up to [`band_bytes`]. `step` is the distance between lines in units, if
-/// it is constant.
+/// it is constant. `pitch` is [`band_bytes`], or 64 divided by [`Simd::bands_of_load`].
 pub(super) fn turn_bands(
     (image, from, rows, step): (&[u8], isize, &[isize], Option<usize>),
     (out, pitch): (&mut [u8], usize),
@@ -743,9 +744,18 @@ mod tests {
         let image: Vec<u8> = (0..3000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
         for bits in [1, 2, 4] {
             let units = 24_000 / bits as usize;
-            for (lines, columns, apart) in
-                [(8, 5, 5), (3, 64, 70), (17, 57, 61), (40, 130, 131), (64, 11, 11), (9, 300, 500)]
-            {
+            for (lines, columns, apart) in [
+                (8, 5, 5),
+                (3, 64, 70),
+                (17, 57, 61),
+                (40, 130, 131),
+                (64, 11, 11),
+                (9, 300, 500),
+                (100, 8, 8),
+                (37, 3, 4),
+                (70, 16, 16),
+                (29, 31, 33),
+            ] {
                 // From the start of the image, and to its end.
                 let last = units - (lines - 1) * apart - columns;
                 for (from, step) in
@@ -754,11 +764,16 @@ mod tests {
                     let at = |line: usize| (line * apart).cast_signed();
                     let rows: Vec<isize> = (0..lines).map(at).collect();
                     let width = (columns * bits as usize).div_ceil(8);
-                    let pitch = band_bytes(width);
-                    let mut out = vec![0xa5; lines.div_ceil(BAND) * pitch];
+                    let unit_bits = bits as usize;
+                    let together = Simd::here().map_or(0, |simd| {
+                        let step = step.map(|units| units * unit_bits);
+                        simd.bands_of_load((from * unit_bits % 8, columns * unit_bits), step)
+                    });
+                    let pitch = 64_usize.checked_div(together).unwrap_or(band_bytes(width));
+                    let mut out = vec![0xa5; lines.div_ceil(BAND) * pitch + band_bytes(width)];
                     let of = (&image[..], from.cast_signed(), &rows[..], step);
                     turn_bands(of, (&mut out, pitch), columns, bits);
-                    let mut plain = vec![0xa5; pitch];
+                    let mut plain = vec![0xa5; band_bytes(width)];
                     let starts = std::array::from_fn(|place| {
                         (from + line_at(place, bits).min(lines - 1) * apart) * bits as usize
                     });

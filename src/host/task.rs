@@ -482,11 +482,6 @@ const SMALL_BOX: usize = 1 << 15;
 /// example.
 const CYCLES_OF_FILLED_RUN: usize = 3;
 
-/// The number of cycles for each bit of 64 units up to which a matrix of units below a byte is
-/// transposed at once. Its cost is not compared with those of a buffer and of a bit pattern, which
-/// take at least as long.
-const FEW_CYCLES: usize = 7;
-
 /// The maximum memory for the steps of all shares of a large copy, without their plans, in bytes.
 const STEPS_BYTES: usize = COPY_BYTES / 2;
 
@@ -1161,9 +1156,6 @@ impl Filling<'_, '_, '_> {
         }
         let simd = Simd::best(task.streams.machine);
         let matrix = bits.cycles_of_matrix(plan, simd);
-        if matrix <= FEW_CYCLES * bits.src.min(bits.dst) as usize {
-            return PackedCopy::Plan;
-        }
         let first_bits = bits.first_bits((from, to));
         let same = |of: &CachedPacked| {
             (of.first_bits == first_bits && of.axes[..] == *axes).then(|| of.copy.clone())

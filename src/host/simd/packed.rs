@@ -88,9 +88,27 @@ impl Simd {
         }
     }
 
+    /// Returns the number of bands that [`Self::turn_bands`] turns with one load of 64 bytes: a
+    /// power of two, or 0 if a band does not fit. Lines have `length` bits, and are `step` bits
+    /// apart if that distance is constant and positive. The first begins at bit `start` of a byte.
+    pub(in crate::host) fn bands_of_load(
+        self,
+        (start, length): (usize, usize),
+        step: Option<usize>,
+    ) -> usize {
+        let Some(step) = step.filter(|&step| step > 0 && self.selects_bits()) else { return 0 };
+        let fits = |bands: &usize| {
+            let end = (8 * bands - 1).saturating_mul(step).saturating_add(start + length);
+            length <= 64 / bands && end <= 512
+        };
+        [8, 4, 2, 1].into_iter().find(fits).unwrap_or(0)
+    }
+
     /// Turns bands of lines as [`turn_bands`](super::super::packed::turn_bands) does; lines have
-    /// `width` bytes. Returns the number of bands that were turned. It is 0 if this instruction set
-    /// cannot turn bands, and less than all if a band would read past the end of the image.
+    /// `width` bytes. If `pitch` divides 64, as many bands are turned at a time as fit 64 bytes, for
+    /// which [`Self::bands_of_load`] must have returned this number. Returns the number of bands
+    /// that were turned. It is 0 if this instruction set cannot turn bands, and less than all if a
+    /// band would read past the end of the image.
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(in crate::host) fn turn_bands(
         self,
@@ -127,11 +145,12 @@ mod x86 {
         _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cvtepu8_epi16, _mm256_extracti128_si256,
         _mm256_maddubs_epi16, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
         _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_shuffle_epi8,
-        _mm256_slli_epi16, _mm256_srli_epi32, _mm512_add_epi64, _mm512_and_si512,
+        _mm256_slli_epi16, _mm256_srli_epi32, _mm512_add_epi8, _mm512_add_epi64, _mm512_and_si512,
         _mm512_castsi128_si512, _mm512_cmpgt_epu64_mask, _mm512_cvtepi32_epi8,
         _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_madd_epi16, _mm512_maddubs_epi16,
-        _mm512_mask_set1_epi64, _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi64,
-        _mm512_min_epi64, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8,
+        _mm512_mask_multishift_epi64_epi8, _mm512_mask_set1_epi64, _mm512_maskz_loadu_epi8,
+        _mm512_maskz_loadu_epi64, _mm512_min_epi64, _mm512_movepi8_mask,
+        _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_permutexvar_epi8,
         _mm512_permutexvar_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
         _mm512_set1_epi64, _mm512_shrdv_epi64, _mm512_shuffle_i64x2, _mm512_slli_epi16,
         _mm512_slli_epi64, _mm512_srai_epi64, _mm512_srli_epi64, _mm512_srlv_epi64,
@@ -295,15 +314,15 @@ mod x86 {
         let lines = lines::<LOG>();
         let step = step.map_or(usize::MAX, |units| units << LOG);
         let mut done = 0;
-        if wide == 0 && parts == 1 && step <= LONGEST_STEP {
-            let first = from + (rows[0] << LOG);
-            done = turn_short::<LOG>((image, first), (rows.len() / 8, step), (&mut *out, pitch));
+        if 64 % pitch == 0 {
+            let (first, bands) = (from + (rows[0] << LOG), (rows.len().div_ceil(8), 64 / pitch));
+            done = turn_short::<LOG>((image, first), bands, step, out);
         }
         // SAFETY: `loadu` of an array of 64 bytes.
         let lines = unsafe { _mm512_loadu_si512(lines.as_ptr().cast()) };
         let from = _mm512_set1_epi64(from as i64);
         let last = _mm512_set1_epi64(last.cast_signed() as i64);
-        for rows in rows[8 * done..].chunks(8) {
+        for rows in rows.get(8 * done..).unwrap_or_default().chunks(8) {
             let Some(out) = out.get_mut(done * pitch..done * pitch + written) else { return done };
             // SAFETY: only the rows of the slice are loaded.
             let rows_loaded = unsafe {
@@ -425,52 +444,65 @@ mod x86 {
     /// a line can begin inside a byte.
     const PART: usize = 7;
 
-    /// The greatest distance of lines, in bits, with which a load of 64 bytes has eight bytes from
-    /// the start of each of eight lines.
-    const LONGEST_STEP: usize = 64;
-
     /// Returns the number of the line at each place of a band.
     fn lines<const LOG: u32>() -> [usize; 8] {
         let bits = 1 << LOG;
         std::array::from_fn(|place| place % bits * (8 >> LOG) + place / bits)
     }
 
-    /// Turns `bands` whole bands of lines of at most [`PART`] bytes, which are `step` bits apart
-    /// and begin at bit `first`. A band is loaded at once. Returns the number of bands that were
-    /// turned, which is less than all if a load would end past the image.
+    /// Turns `bands` bands of short lines, which are `step` bits apart and begin at bit `first`,
+    /// `together` of them with one load. A register has a field of `8 / together` bytes for each
+    /// line. Returns the number of bands that were turned, which is less than all if a load would
+    /// end past the image.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     fn turn_short<const LOG: u32>(
         (image, first): (&[u8], isize),
-        (bands, step): (usize, usize),
-        (out, pitch): (&mut [u8], usize),
+        (bands, together): (usize, usize),
+        step: usize,
+        out: &mut [u8],
     ) -> usize {
         let Some(image) = usize::try_from(first >> 3).ok().and_then(|first| image.get(first..))
         else {
             return 0;
         };
-        let starts = lines::<LOG>().map(|line| first.cast_unsigned() % 8 + line * step);
-        let places: [[u8; 8]; 8] =
-            starts.map(|start| std::array::from_fn(|byte| (start / 8 + byte) as u8));
-        let shifts = starts.map(|start| start as u64 % 8);
-        // SAFETY: `loadu` of arrays of 64 bytes.
-        let (places, shifts) = unsafe {
-            (_mm512_loadu_si512(places.as_ptr().cast()), _mm512_loadu_si512(shifts.as_ptr().cast()))
-        };
+        let (phase, step_bits) = ((first.cast_unsigned() % 8) as u16, step as u16);
+        let (lines, field) = (lines::<LOG>(), (8 / together).ilog2());
+        // The first bit, counted from the load, of each byte of a register.
+        let bits: [u16; 64] = std::array::from_fn(|byte| {
+            let (band, of_line) = (byte % 8 >> field, byte % 8 & ((1 << field) - 1));
+            phase + (band * 8 + lines[byte / 8]) as u16 * step_bits + of_line as u16 * 8
+        });
+        let starts: __m512i = bytemuck::cast(bits.map(|bit| (bit / 8) as u8));
+        // A byte is taken from two bytes of the load, so half a word of the register is taken from
+        // a word.
+        let [low, high] = [0, 4].map(|half| {
+            let pairs: [u8; 64] =
+                std::array::from_fn(|byte| (byte / 8 * 8 + half + byte % 8 / 2) as u8);
+            let second: [u8; 64] = std::array::from_fn(|byte| (byte % 2) as u8);
+            let starts = _mm512_permutexvar_epi8(bytemuck::cast(pairs), starts);
+            _mm512_add_epi8(starts, bytemuck::cast(second))
+        });
+        let shifts: [u8; 64] =
+            std::array::from_fn(|byte| (byte % 4 * 16) as u8 + bits[byte] as u8 % 8);
+        let shifts: __m512i = bytemuck::cast(shifts);
         // Eight lines have `8 * step` bits, so each band begins at the same bit of a byte.
-        let loads = image.windows(64).step_by(step.max(1));
+        let loads = image.windows(64).step_by(step * together);
+        let stores = out.as_chunks_mut::<64>().0;
         let mut done = 0;
-        for (bytes, out) in loads.zip(out.chunks_mut(pitch)).take(bands) {
-            let Some(out) = out.first_chunk_mut::<64>() else { return done };
+        for (bytes, out) in loads.zip(stores).take(bands.div_ceil(together)) {
             // SAFETY: both have 64 bytes.
             unsafe {
                 let bytes = _mm512_loadu_si512(bytes.as_ptr().cast());
-                let band = _mm512_srlv_epi64(_mm512_permutexvar_epi8(places, bytes), shifts);
+                let [low, high] = [low, high].map(|of| _mm512_permutexvar_epi8(of, bytes));
+                let low = _mm512_multishift_epi64_epi8(shifts, low);
+                let halves = 0xf0f0_f0f0_f0f0_f0f0;
+                let band = _mm512_mask_multishift_epi64_epi8(low, halves, shifts, high);
                 _mm512_storeu_si512(out.as_mut_ptr().cast(), turned::<LOG>(band));
             }
-            done += 1;
+            done += together;
         }
-        done
+        done.min(bands)
     }
 
     /// Turns a band: moves byte `n` of the line at place `p` to byte `n * 8 + p`, and exchanges the
