@@ -255,12 +255,10 @@ pub(super) fn has_whole_bytes(nest: &CopyNest) -> bool {
 /// The number of steps of a box along each axis, outermost first.
 type Extents = SmallVec<[usize; 8]>;
 
-/// A plan, with a description of the boxes that it can copy: their extents, strides and alignment
-/// to cache lines.
+/// A plan, with the axes of the boxes that it can copy and their alignment to cache lines.
 struct CachedPlan {
     streams: Streams,
-    extents: Extents,
-    strides: AxisStrides,
+    axes: SmallVec<[PlanAxis; 8]>,
     plan: Arc<TilePlan>,
 }
 
@@ -317,22 +315,20 @@ impl Task<'_> {
         dst.iter().enumerate().map(|(axis, &dst)| (src(axis), dst)).collect()
     }
 
-    /// Returns the plan for boxes of these extents and strides, from the cache if it has one.
-    fn plan(&self, streams: Streams, extents: &Extents, strides: &AxisStrides) -> Arc<TilePlan> {
+    /// Returns the plan for boxes with these axes, from the cache if it has one.
+    fn plan(&self, streams: Streams, axes: &[PlanAxis]) -> Arc<TilePlan> {
         let narrower = self.nest.src_bits().min(self.nest.dst_bits()) as usize;
         let streams = Streams { per_byte: (8 / narrower).max(1), ..streams };
         let same = |of: &CachedPlan| {
-            let same = of.streams == streams && of.extents == *extents && of.strides == *strides;
-            same.then(|| of.plan.clone())
+            (of.streams == streams && of.axes[..] == *axes).then(|| of.plan.clone())
         };
         self.plans.get(
             |plans| &mut plans.tiles,
             same,
             || {
-                let axes = plan_axes(extents.iter().copied(), strides);
-                let plan = Arc::new(TilePlan::new(axes, self.unit_stride(), self.simd, streams));
-                let (extents, strides) = (extents.clone(), strides.clone());
-                (CachedPlan { streams, extents, strides, plan: plan.clone() }, plan)
+                let of = axes.iter().copied();
+                let plan = Arc::new(TilePlan::new(of, self.unit_stride(), self.simd, streams));
+                (CachedPlan { streams, axes: axes.into(), plan: plan.clone() }, plan)
             },
         )
     }
@@ -550,45 +546,15 @@ impl Filling<'_, '_, '_> {
         steps.sum::<isize>() - self.first
     }
 
-    /// Fills `found`, which is one box or a set of boxes that repeat, without combining it with
-    /// other boxes.
-    fn fill(&mut self, found: &Resolved) {
-        let step = match *found {
-            Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
-                if let Some(step) = self.runs(walk_box, (source, unit), case) {
-                    step
-                } else if let Some((first, step)) = self.again(walk_box, case) {
-                    let value = PositionValue::Unit { source, unit };
-                    self.fill(&Resolved::Box(&first, value, case));
-                    step
-                } else {
-                    let axes: SmallVec<[PlanAxis; 8]> =
-                        plan_axes(walk_box.extents(), &self.strides[case]).collect();
-                    self.read(&axes, (source, unit), self.first_address(walk_box))
-                }
-            }
-            Resolved::Box(walk_box, PositionValue::Bits(value), case) => {
-                let strides = self.strides[case].iter().map(|&(_, stride)| stride);
-                let axes = walk_box.extents().zip(strides).collect();
-                CopyStep::Fill {
-                    value: FillValue::Bits(value),
-                    axes,
-                    to: self.first_address(walk_box),
-                }
-            }
-            Resolved::Box(_, PositionValue::Kept, _) => return,
-            Resolved::Repeated(of) => {
-                if of.small
-                    && let Some(step) = self.period(of)
-                {
-                    step
-                } else {
-                    let block_axis = self.block_axis_of(of.periods.first.extents());
-                    return self.fill_groups(&of.boxes, block_axis, Some(&of.periods));
-                }
-            }
-        };
-        self.step(step);
+    /// Fills boxes that repeat in periods, without combining them with other boxes.
+    fn fill_repeated(&mut self, of: &Repeated) {
+        if of.small
+            && let Some(step) = self.period(of)
+        {
+            return self.step(step);
+        }
+        let block_axis = self.block_axis_of(of.periods.first.extents());
+        self.fill_groups(&of.boxes, block_axis, Some(&of.periods));
     }
 
     /// Collects a box, to be filled later together with its neighbours. If the list of collected
@@ -614,9 +580,9 @@ impl Filling<'_, '_, '_> {
                     self.found.push(FoundBox { walk_box: all, value: *value, case: *case });
                 }
             }
-            Resolved::Repeated(_) => {
+            Resolved::Repeated(of) => {
                 self.fill_found();
-                self.fill(found);
+                self.fill_repeated(of);
             }
         }
     }
@@ -657,31 +623,36 @@ impl Filling<'_, '_, '_> {
             let mut count = boxes_of_block(outer, rest);
             if count > 1 {
                 self.fill_group(&rest[..count], outer, periods);
-            } else if periods.is_some() || self.may_be_series(first) {
-                let series = Series::of(rest);
+            } else if periods.is_none() && self.fill_without_plan(first) {
+                count = 1;
+            } else {
+                // If the nest has lookups, series would be short, and each would need a plan.
+                let are_alike = periods.is_some() || self.runner.task.nest.lookups().is_empty();
+                let series = Series::of(if are_alike { rest } else { &rest[..1] });
                 let alone = |&n: &usize| boxes_of_block(outer, &rest[n..]) == 1;
                 count = 1 + (1..series.count).take_while(alone).count();
                 self.fill_series(first, Series { count, ..series }, periods);
-            } else {
-                let FoundBox { walk_box, value, case } = first;
-                self.fill(&Resolved::Box(walk_box, *value, *case));
             }
             rest = &rest[count..];
         }
     }
 
-    /// Returns true if a box may be the first one of a series: if it is neither a few runs nor a
-    /// broadcast, which are filled without a plan. If the nest has lookups, series would be short,
-    /// and each would need a plan of its own.
-    fn may_be_series(&self, FoundBox { walk_box, value, case }: &FoundBox) -> bool {
-        self.runner.task.nest.lookups().is_empty()
-            && match *value {
-                PositionValue::Unit { source, unit } => {
-                    self.runs(walk_box, (source, unit), *case).is_none()
-                        && self.again(walk_box, *case).is_none()
-                }
-                _ => true,
-            }
+    /// Fills a box that consists of a few runs, or that repeats a part of itself. Returns false and
+    /// fills nothing if the box needs a plan or takes no unit of a source.
+    fn fill_without_plan(&mut self, of: &FoundBox) -> bool {
+        let FoundBox { walk_box, value: PositionValue::Unit { source, unit }, case } = of else {
+            return false;
+        };
+        if let Some(step) = self.runs(walk_box, (*source, *unit), *case) {
+            self.step(step);
+        } else if let Some((walk_box, step)) = self.again(walk_box, *case) {
+            let part = FoundBox { walk_box, ..*of };
+            self.fill_groups(&[part], self.block_axis, None);
+            self.step(step);
+        } else {
+            return false;
+        }
+        true
     }
 
     /// Fills the boxes of `group`, which differ only along axis `outer` and the axes inside it. If
@@ -890,26 +861,28 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Returns the cost of filling the boxes of `group` separately.
+    /// Returns the cost of filling the boxes of `group` separately, or in series.
     fn separately(&mut self, group: &[FoundBox]) -> SeparateBoxes {
         let task = self.runner.task;
         let unit = task.unit_stride();
         let mut of_all = SeparateBoxes::default();
-        for of in group {
-            let extents: Extents = of.walk_box.extents().collect();
-            let positions = extents.iter().product::<usize>();
-            let (is_separate, cycles) = match of.value {
+        let mut rest = group;
+        while let [first, ..] = rest {
+            let series = Series::of(rest);
+            rest = &rest[series.count..];
+            let axes = self.axes_of(first, series, None);
+            let positions = axes.iter().map(|axis| axis.extent).product::<usize>();
+            let (is_separate, cycles) = match first.value {
                 PositionValue::Unit { .. } => {
-                    let streams = self.streams(self.first_address(&of.walk_box));
-                    let plan = task.plan(streams, &extents, &self.strides[of.case]);
-                    match plan.mover {
+                    let streams = self.streams(self.first_address(&first.walk_box));
+                    match task.plan(streams, &axes).mover {
                         Mover::Transpose(_) | Mover::Strips(_) => (true, positions * unit / 4),
                         _ => (false, positions),
                     }
                 }
                 PositionValue::Bits(_) => {
-                    let axes = extents.into_iter().zip(self.dst.iter().copied());
-                    let axes: SmallVec<[(usize, isize); 8]> = axes.collect();
+                    let axes: SmallVec<[(usize, isize); 8]> =
+                        axes.iter().map(|axis| (axis.extent, axis.dst)).collect();
                     let run = run_of(&axes, unit).1;
                     (run >= LINE, positions * unit / run * CYCLES_OF_FILLED_RUN)
                 }
@@ -939,15 +912,32 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Fills the boxes of a series, which starts with `first`, by one step. This step has one more
-    /// axis than a single box. If `periods` is set, it also fills the boxes in every period, and
-    /// has a second loop around the loop of each axis to count the periods.
+    /// axis than a single box, unless the series is one. If `periods` is set, it also fills the
+    /// boxes in every period, and has a second loop around the loop of each axis to count the
+    /// periods.
     fn fill_series(&mut self, first: &FoundBox, series: Series, periods: Option<&Periods>) {
-        let FoundBox { walk_box, value, case } = first;
-        if series.count == 1 && periods.is_none() {
-            return self.fill(&Resolved::Box(walk_box, *value, *case));
-        }
+        let axes = self.axes_of(first, series, periods);
+        let to = self.first_address(&first.walk_box);
+        let step = match first.value {
+            PositionValue::Unit { source, unit } => self.read(&axes, (source, unit), to),
+            PositionValue::Bits(value) => {
+                let axes = axes.iter().map(|axis| (axis.extent, axis.dst)).collect();
+                CopyStep::Fill { value: FillValue::Bits(value), axes, to }
+            }
+            PositionValue::Kept => return,
+        };
+        self.step(step);
+    }
+
+    /// Returns the axes of the boxes of a series, which starts with `first`, as one box. If
+    /// `periods` is set, they are those of the boxes in every period.
+    fn axes_of(
+        &self,
+        FoundBox { walk_box, case, .. }: &FoundBox,
+        series: Series,
+        periods: Option<&Periods>,
+    ) -> SmallVec<[PlanAxis; 8]> {
         let task = self.runner.task;
-        let to = self.first_address(walk_box);
         let mut axes: SmallVec<[PlanAxis; 8]> = SmallVec::new();
         for (axis, (extent, &(src, dst))) in
             walk_box.extents().zip(&self.strides[*case]).enumerate()
@@ -964,15 +954,7 @@ impl Filling<'_, '_, '_> {
             }
             axes.push(PlanAxis { extent, src, dst });
         }
-        let step = match *value {
-            PositionValue::Unit { source, unit } => self.read(&axes, (source, unit), to),
-            PositionValue::Bits(value) => {
-                let axes = axes.iter().map(|axis| (axis.extent, axis.dst)).collect();
-                CopyStep::Fill { value: FillValue::Bits(value), axes, to }
-            }
-            PositionValue::Kept => return,
-        };
-        self.step(step);
+        axes
     }
 
     /// Records a step, and runs it unless the copy is only planned.
@@ -1069,9 +1051,7 @@ impl Filling<'_, '_, '_> {
         if let Some(step) = task.broadcast(axes.iter().copied(), (source, from), to) {
             return step;
         }
-        let extents: Extents = axes.iter().map(|axis| axis.extent).collect();
-        let strides = axes.iter().map(|axis| (axis.src, axis.dst)).collect();
-        let plan = task.plan(self.streams(to), &extents, &strides);
+        let plan = task.plan(self.streams(to), axes);
         self.copy(plan, axes, (source, from), to)
     }
 

@@ -353,16 +353,6 @@ impl Registers {
         self.written
     }
 
-    /// Returns true if all loads stay inside the sources; see [`RegisterReads::fit`].
-    fn loads_fit(&self, sources: &[PatternSource], moved: (isize, isize)) -> bool {
-        sources.iter().zip(&self.reach).all(|(source, reach)| {
-            let &Some((low, end)) = reach else { return true };
-            let [a, b] = [moved.0, moved.1].map(|moved| moved * source.scale);
-            source.at + low + a.min(b) >= 0
-                && source.at + end + a.max(b) <= source.image.len().cast_signed()
-        })
-    }
-
     /// Prepares a source that does not move and is shorter than its loads. Returns a longer copy of
     /// its bytes, and the offset in that copy at which the loads start to count. Returns `None` if
     /// all loads lie inside the source.
@@ -550,36 +540,6 @@ impl Registers {
     pub(super) fn tables(&self) -> *const u8 {
         self.tables.as_ptr().cast()
     }
-
-    /// Writes the registers byte by byte; see [`RegisterReads::write_bytes`].
-    fn write_bytes(
-        &self,
-        sources: &[PatternSource],
-        moved: isize,
-        (destination, to): (&mut [u8], usize),
-    ) {
-        let width = self.simd.width();
-        let tables: &[u8] = bytemuck::cast_slice(&self.tables);
-        let (mut tables, mut loads) = (tables.chunks_exact(width), &self.loads[..]);
-        let mut counts = self.terms.iter();
-        for &Register { to: at, length, terms } in &self.stores {
-            let start = (to.cast_signed() + at).cast_unsigned();
-            let bytes = &mut destination[start..start + length];
-            bytes.copy_from_slice(&tables.next().expect("constants")[..length]);
-            for (table, &count) in tables.by_ref().zip(counts.by_ref()).take(terms) {
-                let (of_term, others) = loads.split_at(usize::from(count));
-                loads = others;
-                let places = bytes.iter_mut().zip(table).filter(|(_, place)| **place < NO_BYTE);
-                for (byte, &place) in places {
-                    let piece = usize::from(place) / of_term[0].length;
-                    let ByteLoad { source, at: load, length } = of_term[piece];
-                    let PatternSource { image, at, scale } = sources[source];
-                    let start = at + load + moved * scale - (piece * length).cast_signed();
-                    *byte = image[(start + isize::from(place)).cast_unsigned()];
-                }
-            }
-        }
-    }
 }
 
 impl RegisterReads<'_> {
@@ -625,7 +585,12 @@ impl RegisterReads<'_> {
     /// Returns true if all loads stay inside the sources at every step of some loops. `moved` has
     /// the least and the greatest offset that the loops reach in the sources.
     pub(in crate::host) fn fit(&self, moved: (isize, isize)) -> bool {
-        self.of.loads_fit(self.sources, moved)
+        self.sources.iter().zip(&self.of.reach).all(|(source, reach)| {
+            let &Some((low, end)) = reach else { return true };
+            let [a, b] = [moved.0, moved.1].map(|moved| moved * source.scale);
+            source.at + low + a.min(b) >= 0
+                && source.at + end + a.max(b) <= source.image.len().cast_signed()
+        })
     }
 
     /// Writes the registers once, byte by byte, at byte `to` of `destination`. Unlike
@@ -634,8 +599,28 @@ impl RegisterReads<'_> {
     /// # Panics
     ///
     /// Panics if a byte is read outside its source, or written outside the destination.
-    pub(in crate::host) fn write_bytes(&self, moved: isize, to: (&mut [u8], usize)) {
-        self.of.write_bytes(self.sources, moved, to);
+    pub(in crate::host) fn write_bytes(&self, moved: isize, (destination, to): (&mut [u8], usize)) {
+        let width = self.of.simd.width();
+        let tables: &[u8] = bytemuck::cast_slice(&self.of.tables);
+        let (mut tables, mut loads) = (tables.chunks_exact(width), &self.of.loads[..]);
+        let mut counts = self.of.terms.iter();
+        for &Register { to: at, length, terms } in &self.of.stores {
+            let start = (to.cast_signed() + at).cast_unsigned();
+            let bytes = &mut destination[start..start + length];
+            bytes.copy_from_slice(&tables.next().expect("constants")[..length]);
+            for (table, &count) in tables.by_ref().zip(counts.by_ref()).take(terms) {
+                let (of_term, others) = loads.split_at(usize::from(count));
+                loads = others;
+                let places = bytes.iter_mut().zip(table).filter(|(_, place)| **place < NO_BYTE);
+                for (byte, &place) in places {
+                    let piece = usize::from(place) / of_term[0].length;
+                    let ByteLoad { source, at: load, length } = of_term[piece];
+                    let PatternSource { image, at, scale } = self.sources[source];
+                    let start = at + load + moved * scale - (piece * length).cast_signed();
+                    *byte = image[(start + isize::from(place)).cast_unsigned()];
+                }
+            }
+        }
     }
 }
 
@@ -878,7 +863,8 @@ mod tests {
                 let stream = Some(stream).filter(|_| kind.is_multiple_of(2));
                 for step in 0..times {
                     let (moved, to) = (step.cast_signed() * src, gap + step * pitch);
-                    let fits = of.loads_fit(&sources, (moved.min(0), moved.max(0)));
+                    let reads = of.reads(&sources);
+                    let fits = reads.fit((moved.min(0), moved.max(0)));
                     let inside = |load: &ByteLoad| {
                         let (low, high) =
                             (start + load.at + moved.min(0), start + load.at + moved.max(0));
