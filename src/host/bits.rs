@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 
 use super::{
-    box_copy::{each_tile, each_tile_before},
+    box_copy::each_tile,
     micro::transpose,
     packed::{
         BAND, WORD_BYTES, band_bytes, move_units, pack, put, put_lines, spread, spread_past,
@@ -16,7 +16,7 @@ use super::{
     pieces::{Destination as _, DestinationSlices},
     plan::TilePlan,
     simd::{INTERLEAVED_PAST, LINES_PAST, Simd},
-    stream::{LINE, Stream, prefetch_byte},
+    stream::{LINE, Stream},
     tile::{CopyTile, byte_index, each_unit},
 };
 use crate::nest::CopyNest;
@@ -142,12 +142,12 @@ impl Bits {
         let (from, to) = (from + plan.start.0, to + plan.start.1);
         if let (1 | 2 | 4 | 8, 1 | 2 | 4 | 8) = (self.src, self.dst) {
             return BUFFERS.with_borrow_mut(|room| {
-                each_tile_before(plan, from, to, &mut |tile, next| {
+                each_tile(plan, from, to, &mut |tile| {
                     if plan.unit > 1 {
                         return self.runs(plan.unit, source, destination, &tile, (room, stream));
                     }
                     if plan.rows_touch && plan.columns_touch {
-                        self.matrix(source, destination, (&tile, next), room, stream);
+                        self.matrix(source, destination, &tile, room, stream);
                     } else {
                         self.units(1, source, destination, &tile);
                     }
@@ -244,7 +244,7 @@ impl Bits {
         self,
         source: &[u8],
         destination: &mut DestinationSlices,
-        (tile, next): (&CopyTile, Option<isize>),
+        tile: &CopyTile,
         room: &mut UnpackBuffer,
         stream: Option<&Stream>,
     ) {
@@ -274,9 +274,6 @@ impl Bits {
         let pitch = 64_usize.checked_div(bands_of_load).unwrap_or_else(|| band_bytes(width));
         grow(&mut room.spread, (bands - 1) * pitch + band_bytes(width));
         turn_bands((lines, from, starts, step), (&mut room.spread, pitch), columns, bits);
-        if let Some(next) = next {
-            self.prefetch(source, tile, next);
-        }
         let spread = &room.spread[..];
         let writes = tile.columns.1;
         let line = bands * unit;
@@ -468,43 +465,6 @@ impl Bits {
             for (line, write) in turned.chunks_exact(apart).zip(writes) {
                 let (slice, to) = destination.place(tile.to + write);
                 pack(&line[..rows], slice, to, self.dst);
-            }
-        }
-    }
-
-    /// Prefetches the lines of the next tile, which begins at unit `next` of the source and has the
-    /// shape of `tile`.
-    fn prefetch(self, source: &[u8], tile: &CopyTile, next: isize) {
-        let shift = 3 - self.src.ilog2();
-        let (rows, length) = (tile.rows.0, tile.columns.0.len() >> shift);
-        let first = |row: isize| byte_index(next + row) >> shift;
-        let limit = ((length + LINE) << shift).cast_signed();
-        // Rows that are close together are one range. If the inner axes of the rows lead further
-        // away, such rows are `apart` rows from each other. There are `together` of them.
-        let close = |&row: &isize| (1..limit).contains(&(row - rows[0]).abs());
-        let apart = rows.iter().position(close).unwrap_or(rows.len());
-        let step = rows.get(apart).map_or(0, |near| near - rows[0]);
-        let evenly = |count: usize| {
-            let last = rows.get((count - 1) * apart);
-            last.is_some_and(|last| last - rows[0] == step * (count - 1).cast_signed())
-        };
-        let most = rows.len() / apart;
-        let together = if evenly(most) {
-            most
-        } else {
-            (2..most).take_while(|&count| evenly(count)).last().unwrap_or(1)
-        };
-        for group in rows.chunks(apart * together) {
-            let end = (group.len() - 1) / apart * apart;
-            for (number, &row) in group.iter().take(apart).enumerate() {
-                let before = end.saturating_sub(apart) + number;
-                let last = *group.get(end + number).or(group.get(before)).unwrap_or(&row);
-                // The rows of an uneven list may be anywhere.
-                let most = (together - 1).cast_signed() * step.abs();
-                let last = if (last - row).abs() <= most { last } else { row };
-                (first(row.min(last))..=first(row.max(last)).saturating_add(length))
-                    .step_by(LINE)
-                    .for_each(|at| prefetch_byte(source, at));
             }
         }
     }

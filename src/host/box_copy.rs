@@ -11,8 +11,8 @@ use super::{
     plan::{Loop, Mover, TilePlan},
     shuffle::Shuffle,
     simd::Simd,
-    stream::{LINE, Stream, prefetch_byte},
-    strips::{Strips, joins},
+    stream::{LINE, Stream},
+    strips::Strips,
     tile::{
         CopyTile, DynamicUnits, MoveTile, Squares, Transpose, Units, byte_index, copy_run,
         each_unit,
@@ -20,10 +20,6 @@ use super::{
 };
 
 const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with those of the cache");
-
-/// The number of bytes that are streamed between two prefetches if the tile is a contiguous run of
-/// the destination.
-const JOINED: usize = 1 << 9;
 
 /// The copy of one box: its plan, and the images between which it copies.
 pub(super) struct BoxCopy<'a, 'd> {
@@ -178,8 +174,7 @@ impl BoxCopy<'_, '_> {
         match (&plan.mover, stream) {
             (&Mover::Strips(Some(simd)), Some((stream, room))) => {
                 let of = (plan.unit, plan.inner.as_ref());
-                let joins = joins(simd);
-                let mut strips = Strips { simd, joins, of, source, destination, stream, room };
+                let mut strips = Strips { simd, of, source, destination, stream, room };
                 each_tile(plan, from, to, &mut |tile| {
                     // Write tiles that cannot be streamed with ordinary stores.
                     if !strips.tile(&tile) {
@@ -193,8 +188,7 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Moves every tile to a buffer that stays in the cache, and streams it from there. Meanwhile,
-    /// the lines of the next tile are prefetched.
+    /// Moves every tile to a buffer that stays in the cache, and streams it from there.
     fn stream_tiles(
         self,
         from: isize,
@@ -205,24 +199,15 @@ impl BoxCopy<'_, '_> {
     ) {
         let Self { plan, source, destination, .. } = self;
         let pitch = room.make(plan);
-        let mut full: Option<CopyTile> = None;
         each_tile(plan, from, to, &mut |tile| {
-            // Stream the previous tile while the lines of this tile are loaded.
-            if let Some(full) = &full {
-                let mut next = Fetch::new(plan, source, tile, writes(plan, full));
-                room.write(plan, full, pitch, destination, stream, || next.some());
-            }
             let columns = (tile.columns.0, &room.rows[..tile.columns.0.len()]);
             let [rows_step, columns_step] = tile.steps;
             let steps = [rows_step, columns_step.map(|(src, _)| (src, pitch))];
             let in_room = CopyTile { to: 0, columns, steps, ..tile };
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut room.lines);
             mover.tile(source, bytes, &in_room);
-            full = Some(tile);
+            room.write(plan, &tile, pitch, destination, stream);
         });
-        if let Some(full) = &full {
-            room.write(plan, full, pitch, destination, stream, || ());
-        }
     }
 }
 
@@ -267,9 +252,7 @@ impl TileBuffer {
         (bytemuck::cast_slice_mut(&mut self.lines), &self.rows)
     }
 
-    /// Streams the tile in the buffer to the destination. Calls `meanwhile` before every row, or
-    /// before every [`JOINED`] bytes if rows are contiguous. The caller uses these calls to
-    /// prefetch the next tile.
+    /// Streams the tile in the buffer to the destination.
     fn write(
         &self,
         plan: &TilePlan,
@@ -277,76 +260,16 @@ impl TileBuffer {
         pitch: usize,
         destination: &mut DestinationSlices,
         stream: &Stream,
-        mut meanwhile: impl FnMut(),
     ) {
         let length = tile.rows.0.len() * plan.unit;
         let bytes: &[u8] = bytemuck::cast_slice(&self.lines);
         if plan.rows_join {
             let length = tile.columns.0.len() * length;
-            let mut to = destination.bytes(tile.to, length);
-            let mut bytes = &bytes[..length];
-            // End each group of stores at a cache line.
-            let mut part = JOINED + to.as_ptr().addr().wrapping_neg() % LINE;
-            while !to.is_empty() {
-                meanwhile();
-                let some = part.min(to.len());
-                stream.copy(to.split_off_mut(..some).unwrap_or_default(), &bytes[..some]);
-                (bytes, part) = (&bytes[some..], JOINED);
-            }
-            return;
+            return stream.copy(destination.bytes(tile.to, length), &bytes[..length]);
         }
         for (row, to) in bytes.chunks_exact(pitch).zip(tile.columns.1) {
-            meanwhile();
             stream.copy(destination.bytes(tile.to + to, length), &row[..length]);
         }
-    }
-}
-
-/// Returns the approximate number of times that [`TileBuffer::write`] calls its closure. It is used
-/// to spread prefetches evenly over the calls.
-fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
-    let columns = tile.columns.0.len();
-    if plan.rows_join {
-        (columns * tile.rows.0.len() * plan.unit).div_ceil(JOINED)
-    } else {
-        columns
-    }
-}
-
-/// The lines that the next tile will read, to be prefetched a few at a time by [`Self::some`].
-struct Fetch<'a> {
-    plan: &'a TilePlan,
-    source: &'a [u8],
-    tile: CopyTile<'a>,
-    /// The number of rows that one call of [`Self::some`] prefetches.
-    share: usize,
-    next: usize,
-}
-
-impl<'a> Fetch<'a> {
-    /// Returns a prefetch of all lines of `tile`, spread over `times` calls.
-    fn new(plan: &'a TilePlan, source: &'a [u8], tile: CopyTile<'a>, times: usize) -> Self {
-        let share = tile.rows.0.len().div_ceil(times).max(1);
-        Self { plan, source, tile, share, next: 0 }
-    }
-
-    /// Prefetches the next few rows of the tile.
-    fn some(&mut self) {
-        let CopyTile { from, rows, columns, .. } = self.tile;
-        if let Mover::Shuffle(shuffle) = &self.plan.mover {
-            // One prefetch is enough, because the hardware prefetcher loads the rest of a row.
-            if let Some(row) = columns.0.get(self.next) {
-                shuffle.prefetch(self.source, from + row);
-            }
-            self.next += 1;
-            return;
-        }
-        let width = columns.0.len() * self.plan.unit;
-        for row in rows.0.iter().skip(self.next).take(self.share) {
-            let lines = (0..width).step_by(LINE);
-            lines.for_each(|line| prefetch_byte(self.source, byte_index(from + row) + line));
-        }
-        self.next += self.share;
     }
 }
 

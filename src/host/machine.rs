@@ -46,11 +46,6 @@ pub(super) struct Machine {
     /// in one order, to memcpy: with 16, heads of `bf16` went from 17.5 to 26.8 GB/s on an Intel
     /// Xeon (family 6, model 207).
     cut_share: usize,
-    /// The divisor of the last-level cache size that gives the smallest destination to stream if
-    /// byte shuffles fill its rows. Between a quarter and a half of the cache, an AMD EPYC of
-    /// family 25 takes 0.5 to 0.7 times as long with streaming, an Intel Xeon of family 6 1.2 to
-    /// 1.6 times.
-    shuffled_share: usize,
     /// True if single cache lines that are whole pages apart, as in the columns of a large matrix,
     /// are streamed in turn. If false, a buffer first collects longer runs. On an AMD EPYC of
     /// family 26 single lines take 1.6 times as long as runs; on family 25 and on an Intel Xeon of
@@ -61,39 +56,19 @@ pub(super) struct Machine {
     /// first-level cache has 48 KiB, gains up to a third from that. Family 25, with 32 KiB, takes
     /// 1.15 times as long, and an Intel Xeon of family 6 loses a twentieth.
     pub(super) paired_bytes: usize,
-    /// True if long runs in the same order on both sides are streamed, because that is faster than
-    /// the system's `memcpy`. On an AMD EPYC of family 25 `memcpy` takes 1.3 to 2 times as long, on
-    /// an Intel Xeon of family 6 0.8 to 0.95 times.
-    pub(super) streams_runs: bool,
-    /// True if single cache lines of hundreds of columns with different alignments are streamed in
-    /// turn. If false, several lines of each column are collected first. On an Intel Xeon of family
-    /// 6 single lines take 1.5 to 2.8 times as long, on an AMD EPYC of family 26 half as long.
-    pub(super) streams_single_lines: bool,
     /// True if software prefetches the rows that are transposed next. The hardware prefetcher does
     /// not load them, because only hundreds of bytes of each row are read. On an Intel Xeon of
     /// family 6 prefetching takes up to 1.5 times as long, on an AMD EPYC of family 25 up to 1.2
     /// times, on family 26 two thirds of the time.
     pub(super) prefetches_rows: bool,
-    /// True if matrices are transposed in squares of whole cache lines, provided that a register
-    /// holds a line. On an AMD EPYC of family 25 such squares take 0.4 to 0.9 times as long.
-    /// Intel's processors shuffle 64 bytes on one port only, so they use smaller squares.
-    pub(super) transposes_lines: bool,
 }
 
 /// The measured processors, followed by the row for all others.
 pub(super) static MACHINES: [Machine; 4] = [INTEL, AMD_25, AMD_26, OTHER];
 
 /// Intel Xeons of family 6, models 143, 173 and 207.
-const INTEL: Machine = Machine {
-    name: "Intel, family 6",
-    shuffled_share: 2,
-    streams_pages: true,
-    streams_runs: false,
-    streams_single_lines: false,
-    prefetches_rows: false,
-    transposes_lines: false,
-    ..OTHER
-};
+const INTEL: Machine =
+    Machine { name: "Intel, family 6", streams_pages: true, prefetches_rows: false, ..OTHER };
 
 /// AMD EPYCs of family 25 (Zen 3 and Zen 4).
 const AMD_25: Machine =
@@ -109,13 +84,9 @@ const OTHER: Machine = Machine {
     long_share: 32,
     short_share: 4,
     cut_share: 16,
-    shuffled_share: 4,
     streams_pages: false,
     paired_bytes: 8,
-    streams_runs: true,
-    streams_single_lines: true,
     prefetches_rows: true,
-    transposes_lines: true,
 };
 
 impl Machine {
@@ -150,7 +121,6 @@ impl Machine {
             long,
             cut: long && bytes >= self.cache_bytes / self.cut_share,
             short: reaches(self.short_share),
-            shuffled: reaches(self.shuffled_share),
             ..Streams::none(self)
         }
     }

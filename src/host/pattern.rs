@@ -31,7 +31,7 @@ pub(super) const MOST_BLOCK_BYTES: usize = 1 << 12;
 
 /// The number of registers that make a block long enough. A shorter block is repeated, so that it
 /// consists of whole registers, or so that the overlap of its last two registers matters less.
-const ENOUGH_REGISTERS: usize = 4;
+const ENOUGH_REGISTERS: usize = 8;
 
 /// The number of loads for one register up to which a pattern is certainly as fast as copying
 /// single units.

@@ -18,11 +18,10 @@ use super::{
     machine::Machine,
     pattern::FEW_LOADS,
     pieces::{Destination as _, DestinationSlices},
-    plane::{Group, PlanAxis, Plane, SQUARE, is_narrow, merged, spread},
+    plane::{Group, PlanAxis, Plane, is_narrow, merged, spread},
     shuffle::Shuffle,
     simd::{Inner, SHORT_UNIT, Simd},
     stream::{LINE, PAGE},
-    strips::joins,
 };
 use crate::nest::gcd;
 
@@ -31,18 +30,32 @@ use crate::nest::gcd;
 // were chosen with the everyday shapes and the transposes of the TTC benchmark, in `cargo bench
 // --bench host`.
 
-/// The largest tile of a copy that streams whole lines in the order of the source. Runs of the
-/// source may be longer than the tile, because the hardware prefetcher loads the rest.
-const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
+/// The tile of matrices, for all sizes of units. Its runs are long on both sides, so that few lines
+/// are shared with other tiles, and the hardware prefetcher can predict the next lines. For units
+/// below a byte, the first length is in bytes of the side with narrower units, and the second in
+/// units. With tiles of 256 by 128 bytes, units of more than 16 bytes have three quarters of the
+/// rate; with 1024 by 1024 or 2048 by 1024, matrices of small units lose a tenth
+/// (`benches/NOTES.md`, "One tile").
+const TILE: (usize, usize) = (1 << 11, 1 << 9);
 
-/// The least number of units along the destination of a tile as in [`STRIPS_TILE`], if its rows
+/// The size of a tile of rows that byte shuffles fill, of one whose units are copied in the order of
+/// the source, and of the rows of a tile that is streamed in the order of the source. It is also the
+/// least size of a tile with short rows.
+const ROWS_TILE: usize = 1 << 14;
+
+/// The length along the source of a tile that streams whole lines in the order of the source. Runs
+/// of the source may be longer than the tile, because the hardware prefetcher loads the rest.
+const STRIPS_COLUMN: usize = 1 << 11;
+
+/// The least number of units along the destination of a tile as in [`STRIPS_COLUMN`], if its rows
 /// fill whole lines and no column leaves its slice. Longer rows would depart from the order of the
 /// source, or shorten its runs. Rows are longer if the columns lie in several slices, because
 /// finding the slice of each column takes the time of moving a few units.
 const SHORT_ROW_UNITS: usize = 32;
 
-/// The greatest number of units along the destination of a tile as in [`STRIPS_TILE`].
-const STRIP_UNITS: usize = 1 << 12;
+/// The greatest number of units along the destination of a tile of [`ROWS_TILE`] bytes. A plan lists
+/// the places of all units of a row, which takes 16 bytes for each.
+const MOST_ROW_UNITS: usize = 1 << 13;
 
 /// The longest tile along the source, and the greatest number of columns, if the columns have
 /// different alignments to cache lines. The limits are low because some incomplete lines of each
@@ -56,9 +69,6 @@ const JOINED_COLUMNS: usize = 1 << 9;
 
 /// The shortest row that is streamed with lines joined in registers.
 const JOINED_ROW: usize = 1 << 10;
-
-/// The size, along the source, of a tile whose units are copied in the order of the source.
-const UNITS_TILE: usize = 1 << 12;
 
 /// The greatest number of runs in a row of a tile that is copied run by run, and the size of such a
 /// tile along the source. The hardware prefetcher can follow this many runs. Between two
@@ -78,50 +88,15 @@ const LEAST_STREAMED: usize = 1 << 8;
 /// The shortest row that may be streamed although its first and last lines are partial.
 const LONG_ROW: usize = 1 << 11;
 
-/// The shortest run for which `memcpy` is used, on processors whose `memcpy` is faster than
-/// streaming.
-const LONG: usize = 1 << 12;
-
 /// The smallest unit that may be streamed although its first and last lines are partial.
 const LONG_UNIT: usize = 1 << 8;
-
-/// The tile for units of at most [`SMALL`] bytes. Its runs are long on both sides, so that few
-/// lines are shared with other tiles, and the hardware prefetcher can predict the next lines.
-const SMALL_TILE: (usize, usize) = (1 << 10, 1 << 9);
-
-/// The tile for units of at most [`SMALL`] bytes if squares of whole lines are transposed. The last
-/// squares of a tile overlap the squares before them. In smaller tiles, there would be twice as
-/// many of them.
-const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
-
-/// The tile for units below a byte: its length along the destination in bytes of the side with
-/// narrower units, and its length along the source in units. Tiles are moved through buffers in the
-/// L2 cache. Rows of a few lines cost more than in other tiles, because both ends of each row share
-/// a byte with other rows.
-const BITS_TILE: (usize, usize) = (1 << 9, 1 << 9);
-
-/// The tile for units of more than [`SMALL`] bytes.
-const LARGE_TILE: (usize, usize) = (1 << 8, 1 << 7);
 
 /// The size of the largest unit that counts as small.
 const SMALL: usize = 16;
 
-/// The least number of small units along the destination of a tile. It is also the number of loads
-/// from the source that are in flight at the same time.
-const ROW_UNITS: usize = 64;
-
-/// The least size of a tile with short rows.
-const LEAST_TILE_BYTES: usize = 1 << 12;
-
-/// The shortest row or column that is transposed as part of a square, in bytes: without streaming,
-/// and with streaming. Shorter ones are filled by byte shuffles instead.
-const NARROW: usize = 6;
-const STREAMED_NARROW: usize = 9;
-
-/// The size of a tile of shuffled rows: without streaming, and with streaming. The streamed tile is
-/// larger because each row begins and ends with a partial line.
-const SHUFFLED_BYTES: usize = 1 << 12;
-const STREAMED_BYTES: usize = 1 << 14;
+/// The shortest row or column that is transposed as part of a square, in bytes. Shorter ones are
+/// filled by byte shuffles instead.
+const NARROW: usize = 9;
 
 /// The shortest row that is filled by a loop of byte shuffles of its own, in bytes. Shorter rows
 /// are filled by patterns, which take less time to start.
@@ -198,9 +173,6 @@ pub(super) struct Streams {
     pub(super) long: bool,
     /// True if longer units are streamed even if they begin or end inside a line.
     pub(super) cut: bool,
-    /// True if rows that byte shuffles fill are streamed, in boxes with units of at most [`SMALL`]
-    /// bytes.
-    pub(super) shuffled: bool,
     /// The alignment of the box to cache lines.
     pub(super) start: LineAlignment,
     /// The number of units in a byte, of the side with narrower units. It is 1 for longer units.
@@ -349,12 +321,7 @@ impl TilePlan {
             let descends = |pair: &[PlanAxis]| pair[0].src.abs() >= pair[1].src.abs();
             let ordered = axes.windows(2).all(descends);
             let streamed = streams.cut || streams.lines(unit, &axes) || !ordered;
-            let mut plan = Self::of_units(axes, unit, streamed);
-            // If the source is read repeatedly, it is in the cache, so that streaming depends on
-            // the writes alone.
-            let again = plan.loops.iter().any(|of| of.src == 0);
-            plan.streams &= again || unit < LONG || streams.machine.streams_runs;
-            return plan;
+            return Self::of_units(axes, unit, streamed);
         }
         let streamed = if unit > SMALL { streams.cut } else { streams.short };
         if let Some(simd) = simd.filter(|_| streamed)
@@ -362,27 +329,21 @@ impl TilePlan {
         {
             return plan;
         }
-        let tile = match simd {
-            _ if streams.per_byte > 1 => (BITS_TILE.0 * streams.per_byte, BITS_TILE.1),
-            _ if unit > SMALL => LARGE_TILE,
-            Some(simd) if simd.transposes_lines() => LINES_TILE,
-            _ => SMALL_TILE,
-        };
-        let mut plane = Plane::in_squares(axes, unit, tile, SQUARE * streams.per_byte);
+        let tile = (TILE.0 * streams.per_byte, TILE.1);
+        let mut plane = Plane::new(axes, unit, tile);
         let narrow = simd.filter(|simd| simd.transposes_narrow());
-        let narrow = narrow.map(|_| if streams.shuffled { STREAMED_NARROW } else { NARROW });
+        let narrow = narrow.map(|_| NARROW);
         while plane.is_joined_better(simd, narrow) {
             plane.join();
         }
-        let least = if unit > SMALL { 1 } else { ROW_UNITS };
-        let rows = Group::new(&plane.rows, (tile.0 / unit).max(least));
+        let rows = Group::new(&plane.rows, (tile.0 / unit).max(1));
         let row = rows.dst.len() * unit;
         // If columns are close together in the source, the bytes between them count as part of the
         // tile.
         let close = |axis: &&PlanAxis| (unit..LINE).contains(&axis.src.unsigned_abs());
         let column = plane.columns.first().filter(close);
         let column = column.map_or(unit, |axis| axis.src.unsigned_abs());
-        let columns = Group::new(&plane.columns, (tile.1 / column).max(LEAST_TILE_BYTES / row));
+        let columns = Group::new(&plane.columns, (tile.1 / column).max(ROWS_TILE / row));
         let (rows_touch, columns_touch) = (touch(&rows.dst, unit), touch(&columns.src, unit));
         let square = edge(unit, simd.is_some()).is_some_and(|edge| {
             let (rows, columns) = (rows.dst.len(), columns.src.len());
@@ -390,25 +351,24 @@ impl TilePlan {
             rows_touch && columns_touch && fits
         });
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {
-            let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
             // Columns that are pages apart share no cache lines, so long rows are better than
             // several columns.
             let far = plane.columns.first().is_none_or(|axis| axis.src.unsigned_abs() >= PAGE);
             let side_by_side = if far { 1 } else { columns.dst.len() };
-            let length = (bytes / unit / side_by_side).max(rows.dst.len());
+            let most = (ROWS_TILE / unit).min(MOST_ROW_UNITS);
+            let length = (most / side_by_side).max(rows.dst.len());
             // Make rows a whole number of lines, so that all have the alignment of the first row,
             // unless that takes longer rows than fit a tile.
             let lines = LINE / gcd(LINE, rows.inner * unit) * rows.inner;
-            let lines = if lines * unit > bytes { 1 } else { lines };
+            let lines = if lines * unit > ROWS_TILE { 1 } else { lines };
             let long = Group::new(&plane.rows, length.next_multiple_of(lines));
             let offsets = &long.src[..long.inner];
             let shuffle = Shuffle::new(simd, unit, offsets, long.axis.src, long.block)?;
-            let few = (bytes / unit / long.dst.len()).max(1);
+            let few = (most / long.dst.len()).max(1);
             let columns = if far { Group::new(&plane.columns, few) } else { columns.clone() };
             Some((long, columns, shuffle))
         });
         let (rows, columns, mover, streamed) = if let Some((rows, columns, shuffle)) = shuffle {
-            let streamed = if unit > SMALL { streamed } else { streams.shuffled };
             (rows, columns, Mover::Shuffle(shuffle), streamed)
         } else {
             let mover = if square { Mover::Transpose(simd) } else { Mover::Units };
@@ -423,9 +383,9 @@ impl TilePlan {
 
     /// Returns a plan of units in the order of the source, with or without streaming.
     fn of_units(axes: SmallVec<[PlanAxis; 8]>, unit: usize, streamed: bool) -> Self {
-        let plane = Plane::of_columns(axes, unit, UNITS_TILE);
+        let plane = Plane::of_columns(axes, unit, ROWS_TILE);
         let rows = Group::new(&plane.rows, 1);
-        let columns = Group::new(&plane.columns, UNITS_TILE / unit);
+        let columns = Group::new(&plane.columns, ROWS_TILE / unit);
         Self::around(unit, Mover::OrderedUnits, rows, columns, plane, streamed)
     }
 
@@ -433,8 +393,7 @@ impl TilePlan {
     /// inside cache lines. Returns `None` if `streams` excludes runs of this kind or length, if the
     /// runs fill whole lines, or if they do not form long rows in the destination.
     fn of_runs(axes: &[PlanAxis], unit: usize, streams: Streams) -> Option<Self> {
-        let long = LINE..if streams.machine.streams_runs { usize::MAX } else { LONG };
-        if !streams.cut || !long.contains(&unit) || streams.lines(unit, axes) {
+        if !streams.cut || unit < LINE || streams.lines(unit, axes) {
             return None;
         }
         let plane = Plane::new(axes.into(), unit, (LONG_ROW, RUNS_TILE));
@@ -451,8 +410,8 @@ impl TilePlan {
     fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
         let edge = edge(unit, true)?;
         let of = |row_bytes| {
-            let plane = Plane::new(axes.into(), unit, (row_bytes, STRIPS_TILE.1));
-            let rows = Group::new(&plane.rows, (STRIPS_TILE.0 / unit).min(STRIP_UNITS));
+            let plane = Plane::new(axes.into(), unit, (row_bytes, STRIPS_COLUMN));
+            let rows = Group::new(&plane.rows, (ROWS_TILE / unit).min(MOST_ROW_UNITS));
             (plane, rows)
         };
         let (plane, rows) = (streams.start == LineAlignment::Line)
@@ -461,19 +420,19 @@ impl TilePlan {
                 let pieces = plane.columns.iter().any(|axis| streams.leaves_piece(axis.dst));
                 !pieces && streams.lines(rows.dst.len() * unit, &plane.axes)
             })
-            .unwrap_or_else(|| of(SMALL_TILE.0));
-        let mut columns = Group::new(&plane.columns, STRIPS_TILE.1 / unit);
+            .unwrap_or_else(|| of(TILE.0));
+        let mut columns = Group::new(&plane.columns, STRIPS_COLUMN / unit);
         let row = rows.dst.len() * unit;
         let streamed = if streams.start != LineAlignment::Uneven
             && columns.dst.iter().all(|offset| offset % LINE.cast_signed() == 0)
         {
             (row >= LONG_ROW || streams.lines(row, &plane.axes))
                 && (streams.machine.streams_pages
-                    || joins(simd) && unit <= SHORT_UNIT
+                    || simd.joins_lines() && unit <= SHORT_UNIT
                     || plane.columns.first().is_none_or(|axis| !streams.whole_pages(axis.dst)))
         } else {
-            let (most, least) = if joins(simd) {
-                ((STRIPS_TILE.1 / unit).min(JOINED_COLUMNS), JOINED_ROW)
+            let (most, least) = if simd.joins_lines() {
+                ((STRIPS_COLUMN / unit).min(JOINED_COLUMNS), JOINED_ROW)
             } else {
                 ((UNEVEN_BYTES / unit).min(UNEVEN_COLUMNS), LONG_ROW)
             };
@@ -555,7 +514,6 @@ impl Streams {
             short: false,
             long: false,
             cut: false,
-            shuffled: false,
             start: LineAlignment::Uneven,
             per_byte: 1,
             pieces: None,

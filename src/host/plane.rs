@@ -14,7 +14,7 @@ use super::{
 /// least as fast as transposing partly filled squares. Squares gain nothing for pixels of 5 bytes,
 /// but take only 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Tiles and
 /// squares").
-const FEW_UNITS: usize = 4;
+const FEW_UNITS: usize = 6;
 
 /// The side of the squares that are transposed in registers, in bytes.
 pub(super) const SQUARE: usize = 16;
@@ -74,9 +74,6 @@ pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option
 pub(super) struct Plane {
     /// The unit size, in bytes.
     unit: usize,
-    /// The side of the squares that are transposed at a time, in bytes, or in units if these are
-    /// not whole bytes.
-    square: usize,
     /// The size of a tile to aim at, in bytes: along the destination, and along the source.
     tile: (usize, usize),
     /// The loops around a tile, outermost first.
@@ -93,19 +90,13 @@ pub(super) struct Plane {
 impl Plane {
     /// Assigns the axes of a box, which are given outermost first. The innermost axis becomes the
     /// row. `unit` and `tile` are stored in the fields of the same names.
-    pub(super) fn new(axes: SmallVec<[PlanAxis; 8]>, unit: usize, tile: (usize, usize)) -> Self {
-        Self::in_squares(axes, unit, tile, SQUARE)
-    }
-
-    /// Assigns the axes of a box as [`Self::new`] does, for squares of `square` bytes.
-    pub(super) fn in_squares(
+    pub(super) fn new(
         mut axes: SmallVec<[PlanAxis; 8]>,
         unit: usize,
         tile: (usize, usize),
-        square: usize,
     ) -> Self {
         let rows = axes.pop().into_iter().collect();
-        Self { unit, square, tile, axes, rows, columns: SmallVec::new(), start: (0, 0) }.sorted()
+        Self { unit, tile, axes, rows, columns: SmallVec::new(), start: (0, 0) }.sorted()
     }
 
     /// Returns a plane without rows. The source is contiguous along the columns, and a column of a
@@ -113,7 +104,7 @@ impl Plane {
     pub(super) fn of_columns(axes: SmallVec<[PlanAxis; 8]>, unit: usize, bytes: usize) -> Self {
         let (rows, columns) = (SmallVec::new(), SmallVec::new());
         let tile = (0, bytes);
-        Self { unit, square: SQUARE, tile, axes, rows, columns, start: (0, 0) }.sorted()
+        Self { unit, tile, axes, rows, columns, start: (0, 0) }.sorted()
     }
 
     fn sorted(mut self) -> Self {
@@ -179,10 +170,9 @@ impl Plane {
     /// Moves loops to the rows and the columns until each group has the size of a tile. A loop is
     /// moved only if it continues the rows in the destination, or the columns in the source.
     ///
-    /// A loop that continues both is moved to the columns if only the rows are long enough for
-    /// squares.
+    /// A loop that continues both is moved to the one that is shorter, in comparison with a tile.
     fn grow(&mut self) {
-        let Self { unit, square, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
+        let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
             let place = next(group, side).filter(|_| length(group) * *unit < bytes)?;
             axes.iter().position(|axis| side(axis) == place)
@@ -190,10 +180,9 @@ impl Plane {
         loop {
             let of_rows = find(axes, rows, |axis| axis.dst, *row_bytes);
             let of_columns = find(axes, columns, |axis| axis.src, *column_bytes);
-            let [rows_fill, columns_fill] =
-                [&*rows, &*columns].map(|group| length(group) * *unit >= *square);
+            let columns_lack = length(columns) * *row_bytes < length(rows) * *column_bytes;
             match (of_rows, of_columns) {
-                (Some(row), Some(column)) if row == column && rows_fill && !columns_fill => {
+                (Some(row), Some(column)) if row == column && columns_lack => {
                     columns.push(axes.remove(column));
                 }
                 (Some(row), _) => rows.push(axes.remove(row)),

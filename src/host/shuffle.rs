@@ -191,11 +191,6 @@ impl Shuffle {
         self.selection.terms()
     }
 
-    /// Prefetches the first lines of a row that is read from byte `from`.
-    pub(super) fn prefetch(&self, source: &[u8], from: isize) {
-        self.selection.prefetch(source, from);
-    }
-
     /// Returns the greatest number of loads with which it is faster to fill a register by a
     /// selection than by copying each of its units, which have `unit` bytes.
     pub(super) fn most_terms(simd: Simd, unit: usize) -> usize {

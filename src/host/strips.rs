@@ -19,17 +19,9 @@ use super::{
 /// from 9.7 to 11.7 GB/s (git history of `benches/NOTES.md`, "Odd matrices of f16").
 const BUFFERED_LINES: usize = 4;
 
-/// Returns true if columns that are not aligned to cache lines are put together as whole lines in
-/// registers. Otherwise a buffer is used.
-pub(super) fn joins(simd: Simd) -> bool {
-    simd.joins_lines() && simd.machine.streams_single_lines
-}
-
 /// A mover for tiles with contiguous rows and columns that uses non-temporal stores.
 pub(super) struct Strips<'a, 'd> {
     pub(super) simd: Simd,
-    /// True if whole lines are put together in registers; see [`joins`].
-    pub(super) joins: bool,
     /// The size of a unit in bytes, and the permutation of the bytes inside each unit if they
     /// change their order.
     pub(super) of: (usize, Option<&'a Inner>),
@@ -54,7 +46,7 @@ impl Strips<'_, '_> {
         let Some(columns) = columns.as_mut().filter(|_| rows.len() >= 16 / unit) else {
             return false;
         };
-        let pages = self.joins && unit <= SHORT_UNIT && columns.are_pages_apart();
+        let pages = self.simd.joins_lines() && unit <= SHORT_UNIT && columns.are_pages_apart();
         // Rows that are short and consist of whole lines skip the checks below, because these would
         // take too long.
         if !pages && length.is_multiple_of(LINE) {
@@ -65,7 +57,7 @@ impl Strips<'_, '_> {
         }
         match columns.gap().filter(|gap| gap.is_multiple_of(unit) && !pages) {
             Some(gap) => self.through_registers(tile, gap),
-            None if self.joins => self.joined(tile),
+            None if self.simd.joins_lines() => self.joined(tile),
             None => self.through_room(tile),
         }
     }
@@ -217,7 +209,6 @@ mod tests {
                 streaming(|stream| {
                     let mut strips = Strips {
                         simd,
-                        joins: joins(simd),
                         of: (unit, None),
                         source: &source,
                         destination: &mut destination,

@@ -802,16 +802,6 @@ impl Filling<'_, '_, '_> {
         let pattern = self.pattern(simd, unit, block, loops);
         let is_long_gather = |of: &Pattern| of.cost().1 >= LINE && of.gathers();
         if let Some(pattern) = pattern.clone().filter(|of| !is_long_gather(of)) {
-            let (cycles, bytes) = pattern.cost();
-            if cycles > bytes / 4 {
-                let separate = self.separately(group);
-                let [of_boxes, of_pattern] =
-                    [(separate.cycles, bytes), (cycles, separate.positions * unit)]
-                        .map(|(cycles, bytes)| cycles as u64 * bytes as u64);
-                if separate.transposed > 0 && of_boxes < of_pattern {
-                    return None;
-                }
-            }
             return Some(BlockCopy::Pattern(pattern));
         }
         // A long block of many loads reads so many cache lines that they may evict each other

@@ -106,7 +106,6 @@ fn compare(
         short: streamed,
         long: streamed,
         cut: streamed,
-        shuffled: streamed,
         start: match first {
             _ if !streamed => LineAlignment::Uneven,
             0 => LineAlignment::Line,

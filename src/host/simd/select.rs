@@ -16,7 +16,7 @@ use super::neon;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{
-    super::stream::{LINE, Stream, prefetch},
+    super::stream::{LINE, Stream},
     set::{Set, Simd},
 };
 
@@ -124,15 +124,6 @@ impl Selection {
     /// Returns the shuffle tables as bytes, in the order of the loads.
     pub(super) fn places(&self) -> &[u8] {
         bytemuck::cast_slice(&self.places)
-    }
-
-    /// Prefetches the first lines of the row that [`Self::fill`] is about to read from byte `from`.
-    pub(in crate::host) fn prefetch(&self, source: &[u8], from: isize) {
-        let start = from + self.reach.0.max(0) + if self.ahead < 0 { self.ahead } else { 0 };
-        let lines = source.as_ptr().wrapping_offset(start);
-        (0..SELECTION_PREFETCH_SRC_BYTES.unsigned_abs())
-            .step_by(64)
-            .for_each(|line| prefetch(lines.wrapping_add(line)));
     }
 
     /// Fills `row`; its first period is read from byte `from` of the source. `next` is the source

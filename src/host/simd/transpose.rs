@@ -67,16 +67,6 @@ macro_rules! by_inner {
 }
 
 impl Simd {
-    /// Returns true if matrices of at least 64 bytes in both directions are transposed in squares
-    /// of whole cache lines.
-    pub(in crate::host) fn transposes_lines(self) -> bool {
-        match self.set {
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx512Vbmi => self.machine.transposes_lines,
-            _ => false,
-        }
-    }
-
     /// Returns true if this instruction set can transpose matrices with fewer rows or columns than
     /// there are units in 16 bytes.
     pub(in crate::host) fn transposes_narrow(self) -> bool {
@@ -213,11 +203,7 @@ impl Simd {
                     by_inner!(narrow::transpose_few_columns, inner, columns, from, rows, at);
                 }
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx512Vbmi
-                    if N > 1
-                        && rows.len().min(columns.count) >= 4 * E
-                        && self.transposes_lines() =>
-                {
+                Set::Avx512Vbmi if N > 1 && rows.len().min(columns.count) >= 4 * E => {
                     by_inner!(lines::transpose_lines, inner, columns, from, (rows, ahead), at);
                 }
                 // Whole lines are written from registers of 64 bytes. Units of one byte use
