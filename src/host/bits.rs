@@ -41,6 +41,11 @@ const CYCLES_OF_LOADED_BANDS: usize = 8;
 const CYCLES_OF_TILE: usize = 300;
 const CYCLES_OF_ENDS: usize = 20;
 
+/// The approximate number of processor cycles, times 64, for each byte of a [`Field`]: to spread a
+/// run to it, to transpose it and to collect the run again. It was measured on an Intel Xeon of
+/// model 207.
+const CYCLES_OF_FIELD_BYTES: usize = 50;
+
 /// The approximate number of processor cycles, times 64, for a unit that takes a byte on the way.
 pub(super) const CYCLES_OF_BYTES: usize = 32;
 
@@ -53,6 +58,37 @@ pub(super) struct Bits {
     pub(super) dst: u32,
     /// True if widening fills the new bits with copies of the sign bit.
     pub(super) sign_extend: bool,
+}
+
+/// The place of a run of bits in the words of a buffer: 1, 2 or 4 whole bytes, of which the run fills
+/// the low bits. Short runs of several units are transposed in fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Field {
+    /// The length of the run, in bits.
+    run: usize,
+    /// The number of fields in a word of eight bytes.
+    in_word: usize,
+}
+
+impl Field {
+    /// Returns the shortest field for runs of `run` bits. The runs of a word must lie inside eight
+    /// bytes of the source, at whatever bit they begin. Returns `None` for runs of more than 28 bits,
+    /// which are not faster in fields.
+    fn of(run: usize) -> Option<Self> {
+        let fits = |&in_word: &usize| run <= 64 / in_word && in_word * run <= 57;
+        [8, 4, 2].into_iter().find(fits).map(|in_word| Self { run, in_word })
+    }
+
+    /// Returns the length of the field, in bytes.
+    fn bytes(self) -> usize {
+        8 / self.in_word
+    }
+
+    /// Returns the bits of a word that belong to runs.
+    fn mask(self) -> u64 {
+        let run = u64::MAX >> (64 - self.run);
+        (0..self.in_word).fold(0, |mask, field| mask | run << (field * 64 / self.in_word))
+    }
 }
 
 impl Bits {
@@ -85,21 +121,31 @@ impl Bits {
         plan.unit > 1 && (plan.unit * bits >= LONG_RUN || single)
     }
 
+    /// Returns the field for the runs of a plan that moves several units at a time. Returns `None` if
+    /// `simd` has no instructions for fields, or if the runs are too long for a field or change
+    /// their width.
+    fn field_of(self, plan: &TilePlan, simd: Option<Simd>) -> Option<Field> {
+        let moves = plan.unit > 1 && plan.rows_touch && plan.columns_touch && self.src == self.dst;
+        simd.filter(|simd| moves && simd.selects_bits())?;
+        Field::of(plan.unit * self.src as usize)
+    }
+
     /// Returns the approximate number of processor cycles in which `plan` copies a unit, times 64.
     /// `simd` joins lines if it can.
     pub(super) fn cycles_of_matrix(self, plan: &TilePlan, simd: Option<Simd>) -> usize {
         let bits = self.src.min(self.dst) as usize;
         let (rows, columns) = (plan.rows.dst.len(), plan.columns.src.len());
-        if plan.unit > 1 || !plan.rows_touch || !plan.columns_touch {
+        let field = self.field_of(plan, simd);
+        if plan.unit > 1 && field.is_none() || !plan.rows_touch || !plan.columns_touch {
             return CYCLES_OF_UNIT * 64;
         }
         let whole_bytes = |units: &isize| (units * bits.cast_signed()) % 8 == 0;
-        let line_bits = rows * bits;
+        let line_bits = rows * plan.unit * bits;
         // A line that is joined to the next one, and one that is shifted on its own.
         let (joined_line, odd_line) = if simd.is_some_and(Simd::selects_bits) {
             let joined = if line_bits <= 64 { 2 } else { 10 + line_bits / 128 };
             // Short lines are joined in words only if they follow each other in the buffer.
-            let joins = match joined_after(&plan.columns.dst, rows) {
+            let joins = match joined_after(&plan.columns.dst, rows * plan.unit) {
                 Some(period) => period == 1 || line_bits >= 64,
                 None => false,
             };
@@ -107,6 +153,11 @@ impl Bits {
         } else {
             (CYCLES_OF_UNPACKED_LINE, (6 + line_bits / 10).min(30 + line_bits / 32))
         };
+        if let Some(field) = field {
+            let of_fields = CYCLES_OF_FIELD_BYTES * field.bytes();
+            return (of_fields + odd_line * 64 / rows + CYCLES_OF_TILE * 64 / (rows * columns))
+                / plan.unit;
+        }
         let together = simd.filter(|_| self.src as usize == bits).map_or(0, |simd| {
             let step = plan.rows.step.map(|(units, _)| units * bits);
             simd.bands_of_load((7, columns * bits), step)
@@ -142,7 +193,12 @@ impl Bits {
         let (from, to) = (from + plan.start.0, to + plan.start.1);
         if let (1 | 2 | 4 | 8, 1 | 2 | 4 | 8) = (self.src, self.dst) {
             return BUFFERS.with_borrow_mut(|room| {
+                let simd = Simd::here();
+                let field = simd.zip(self.field_of(plan, simd));
                 each_tile(plan, from, to, &mut |tile| {
+                    if let Some(field) = field {
+                        return self.matrix_of_runs(field, source, destination, &tile, room);
+                    }
                     if plan.unit > 1 {
                         return self.runs(plan.unit, source, destination, &tile, (room, stream));
                     }
@@ -277,7 +333,7 @@ impl Bits {
         let spread = &room.spread[..];
         let writes = tile.columns.1;
         let line = bands * unit;
-        let joined = is_joined(tile);
+        let joined = is_joined(tile, rows);
         // Short lines are put together in words, and others by transposing bytes.
         let short = line <= WORD_BYTES && (joined || line < WORD_BYTES);
         if !short && self.dst == bits && rows.is_multiple_of(BAND) {
@@ -325,7 +381,49 @@ impl Bits {
             }
             transpose_units((spread, &room.bands), unit, (turned, &room.starts));
         }
-        self.put_turned((room, apart), destination, tile, stream);
+        self.put_turned((room, apart), destination, (tile, rows), stream);
+    }
+
+    /// Copies a tile as [`Self::matrix`] does, but of runs of several units. Each run is spread to a
+    /// [`Field`] first, so that whole bytes are transposed, and then collected from it.
+    ///
+    /// ```text
+    /// runs of 3 bits, fields of a byte:  aaabbbccc… → aaa00000 bbb00000 ccc00000 …
+    /// ```
+    fn matrix_of_runs(
+        self,
+        (simd, field): (Simd, Field),
+        source: &[u8],
+        destination: &mut DestinationSlices,
+        tile: &CopyTile,
+        room: &mut UnpackBuffer,
+    ) {
+        let (bits, bytes) = (self.dst as usize, field.bytes());
+        let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
+        let (words, mask) = (columns.div_ceil(field.in_word), field.mask());
+        let pitch = pitch_of(words * WORD_BYTES);
+        grow(&mut room.spread, rows * pitch);
+        for (row, line) in tile.rows.0.iter().zip(room.spread.chunks_exact_mut(pitch)) {
+            let start = byte_index(tile.from + row) * bits;
+            simd.deposit_bits((source, start), &mut line.as_chunks_mut().0[..words], mask);
+        }
+        // A line has whole groups of eight words, which become whole bytes.
+        let words = rows.div_ceil(field.in_word).next_multiple_of(BAND);
+        let apart = pitch_of(words * WORD_BYTES);
+        grow(&mut room.turned, columns * apart);
+        multiples(&mut room.bands, rows, pitch);
+        multiples(&mut room.starts, columns, apart);
+        let turned = &mut room.turned[..columns * apart];
+        transpose_units((&room.spread, &room.bands), bytes, (turned, &room.starts));
+        let turned = turned.as_chunks_mut().0;
+        let (groups, length) = (turned.len() / BAND, field.in_word * field.run);
+        grow(&mut room.lines, groups * length + LINES_PAST);
+        simd.extract_bits(turned, mask);
+        simd.join_words(turned, groups, length, &mut room.lines);
+        let line = groups / columns * length;
+        std::mem::swap(&mut room.turned, &mut room.lines);
+        let units = rows * field.run / bits;
+        self.put_turned((room, line), destination, (tile, units), None);
     }
 
     /// Brings the units of a tile to the narrower of the two widths, line by line. The lines are
@@ -351,20 +449,20 @@ impl Bits {
         }
     }
 
-    /// Copies the lines of the buffer `turned`, which are `apart` bytes apart, to the destination
-    /// of a tile.
+    /// Copies the lines of the buffer `turned`, which are `apart` bytes apart and have `rows` units
+    /// each, to the destination of a tile.
     fn put_turned(
         self,
         (room, apart): (&mut UnpackBuffer, usize),
         destination: &mut DestinationSlices,
-        tile: &CopyTile,
+        (tile, rows): (&CopyTile, usize),
         stream: Option<&Stream>,
     ) {
         let bits = self.src.min(self.dst);
         let per = 8 / bits as usize;
-        let (rows, writes) = (tile.rows.0.len(), tile.columns.1);
+        let writes = tile.columns.1;
         let turned = &mut room.turned[..];
-        if is_joined(tile) {
+        if is_joined(tile, rows) {
             let (slice, to) = destination.place(tile.to + writes[0]);
             let units = writes.len() * rows;
             if self.dst == bits {
@@ -450,7 +548,7 @@ impl Bits {
             let first = tile.from + (part * part_columns).cast_signed();
             room.reads.clear();
             room.reads.extend(tile.rows.0.iter().map(|row| first + row));
-            let joined = is_joined(tile);
+            let joined = is_joined(tile, rows);
             let apart = if joined { rows } else { pitch_of(rows) };
             grow(&mut room.turned, apart * writes.len());
             let turned = &mut room.turned[..apart * writes.len()];
@@ -608,9 +706,9 @@ fn multiples(list: &mut Vec<isize>, count: usize, step: usize) {
     }
 }
 
-/// Returns true if the rows of a tile are contiguous in the destination.
-fn is_joined(tile: &CopyTile) -> bool {
-    tile.steps[1].is_some_and(|(_, dst)| dst == tile.rows.0.len())
+/// Returns true if the rows of a tile, of `units` units each, are contiguous in the destination.
+fn is_joined(tile: &CopyTile, units: usize) -> bool {
+    tile.steps[1].is_some_and(|(_, dst)| dst == units)
 }
 
 /// Returns the number of columns after which a column follows on the one before, so that their
@@ -727,6 +825,34 @@ mod tests {
         check(of(4, 4), &matrix(72, 96), &source, 72 * 96);
     }
 
+    /// Runs of every length that fields can have, and longer ones, in matrices whose rows are joined
+    /// or lie apart.
+    #[test]
+    fn runs_of_bits_are_transposed() {
+        let source: Vec<u8> = (0..40_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for (bits, run) in [1, 2, 4].into_iter().flat_map(|bits| (2..60).map(move |n| (bits, n))) {
+            let of = Bits { src: bits, dst: bits, sign_extend: false };
+            for (rows, columns) in [(3, 5), (17, 9), (64, 20), (70, 3), (8, 64)] {
+                for gap in [0, 3] {
+                    let line = rows * run + gap;
+                    let axes =
+                        [axis(columns, run, line), axis(rows, columns * run, run), axis(run, 1, 1)];
+                    check(of, &axes, &source, columns * line);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fields_contain_runs_that_begin_anywhere_in_a_byte() {
+        let places = |run| Field::of(run).map(|field| (field.in_word, field.bytes()));
+        let of = [(8, 1), (8, 1), (4, 2), (4, 2), (2, 4), (2, 4)].map(Some);
+        assert_eq!([3, 7, 8, 14, 15, 28].map(places), of);
+        assert_eq!(places(29), None);
+        assert_eq!(Field::of(3).map(Field::mask), Some(0x0707_0707_0707_0707));
+        assert_eq!(Field::of(28).map(Field::mask), Some(0x0fff_ffff_0fff_ffff));
+    }
+
     #[test]
     fn columns_that_follow_on_others_are_joined() {
         let places = [0, 300, 600, 4, 304, 604, 8, 308, 608];
@@ -833,7 +959,7 @@ mod tests {
     fn check(bits: Bits, axes: &[PlanAxis], source: &[u8], units: usize) {
         let bytes = (units * bits.dst as usize).div_ceil(8);
         let mut expected = vec![0; bytes];
-        for unit in 0..units {
+        for unit in 0..axes.iter().map(|axis| axis.extent).product() {
             let (mut rest, mut from, mut to) = (unit, 8, 0);
             for axis in axes.iter().rev() {
                 let step = rest % axis.extent;

@@ -54,6 +54,44 @@ impl Simd {
         }
     }
 
+    /// Copies consecutive bits of `source`, from bit `start` on, to the bits of words that are set in
+    /// `mask`, at most 57 of each. Bits past the end of the source have any value. Returns false if
+    /// this instruction set cannot do this.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+    pub(in crate::host) fn deposit_bits(
+        self,
+        (source, start): (&[u8], usize),
+        words: &mut [[u8; 8]],
+        mask: u64,
+    ) -> bool {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            super::set::Set::Avx512Vbmi => {
+                // SAFETY: the set has this instruction.
+                unsafe { x86::deposit_bits((source, start), words, mask) };
+                true
+            }
+            #[allow(unreachable_patterns)] // aarch64 has no other set
+            _ => false,
+        }
+    }
+
+    /// Moves the bits of each word that are set in `mask` to its low bits, in the same order.
+    /// Returns false if this instruction set cannot do this.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+    pub(in crate::host) fn extract_bits(self, words: &mut [[u8; 8]], mask: u64) -> bool {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            super::set::Set::Avx512Vbmi => {
+                // SAFETY: the set has this instruction.
+                unsafe { x86::extract_bits(words, mask) };
+                true
+            }
+            #[allow(unreachable_patterns)] // aarch64 has no other set
+            _ => false,
+        }
+    }
+
     /// Joins lines of `length` bits, from 1 to 64, each in the low bits of a word, to one run of
     /// bits, which begins with the first bit of `out`. There are eight times `groups` lines, which
     /// become `length * groups` bytes. The words are overwritten. Returns false if this instruction
@@ -127,7 +165,7 @@ mod x86 {
         _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shldv_epi64, _mm512_sll_epi64,
         _mm512_sllv_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_unpackhi_epi8,
         _mm512_unpackhi_epi16, _mm512_unpackhi_epi32, _mm512_unpacklo_epi8, _mm512_unpacklo_epi16,
-        _mm512_unpacklo_epi32,
+        _mm512_unpacklo_epi32, _pdep_u64, _pext_u64,
     };
 
     /// Puts lines of 8 bytes together; see [`Simd::interleave_bands`](super::Simd).
@@ -183,6 +221,39 @@ mod x86 {
                 // SAFETY: the caller guarantees that these lines can be written.
                 unsafe { _mm512_storeu_si512(out.add((first + number * 8) * 8).cast(), register) };
             }
+        }
+    }
+
+    /// Spreads bits to words; see [`Simd::deposit_bits`](super::Simd::deposit_bits).
+    #[target_feature(enable = "bmi2")]
+    pub(super) fn deposit_bits((source, start): (&[u8], usize), words: &mut [[u8; 8]], mask: u64) {
+        let length = mask.count_ones() as usize;
+        let first = |word: usize| start + word * length;
+        let spread = |bytes: [u8; 8], word: usize| {
+            _pdep_u64(u64::from_le_bytes(bytes) >> (first(word) % 8), mask).to_le_bytes()
+        };
+        // As many words can be loaded at once; a few more may fit.
+        let whole = source.len().saturating_sub(start / 8 + 8) * 8 / length.max(1);
+        let (whole, rest) = words.split_at_mut(whole.min(words.len()));
+        for (number, word) in whole.iter_mut().enumerate() {
+            // SAFETY: the first bit of the word is less than `whole * length` bits after `start`,
+            // so that eight bytes from its byte on lie inside the source.
+            let from = unsafe { source.as_ptr().add(first(number) / 8).cast::<[u8; 8]>() };
+            // SAFETY: as above.
+            *word = spread(unsafe { from.read_unaligned() }, number);
+        }
+        for (number, word) in (whole.len()..).zip(rest) {
+            let bytes = source.get(first(number) / 8..).unwrap_or_default();
+            let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
+            *word = spread(std::array::from_fn(byte), number);
+        }
+    }
+
+    /// Collects bits of words; see [`Simd::extract_bits`](super::Simd::extract_bits).
+    #[target_feature(enable = "bmi2")]
+    pub(super) fn extract_bits(words: &mut [[u8; 8]], mask: u64) {
+        for word in words {
+            *word = _pext_u64(u64::from_le_bytes(*word), mask).to_le_bytes();
         }
     }
 

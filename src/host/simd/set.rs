@@ -19,7 +19,8 @@ pub(super) enum Set {
     /// AVX2: `vpshufb` on two lanes of 16 bytes.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512 VBMI, VBMI2 and GFNI: `vpermb` on 64 bytes, `vpshldvq` and `vgf2p8affineqb`.
+    /// AVX-512 VBMI, VBMI2, GFNI and BMI2: `vpermb` on 64 bytes, `vpshldvq`, `vgf2p8affineqb` and
+    /// `pdep`.
     #[cfg(target_arch = "x86_64")]
     Avx512Vbmi,
     /// Neon: `tbl` on 16 bytes.
@@ -41,7 +42,8 @@ impl Simd {
                     && is_x86_feature_detected!("avx512vbmi2")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("gfni"),
+                    && is_x86_feature_detected!("gfni")
+                    && is_x86_feature_detected!("bmi2"),
             ),
         ];
         sets.into_iter().filter(|&(_, found)| found).map(move |(set, _)| Self { set, machine })
