@@ -30,9 +30,9 @@ const LONG_RUN: usize = 1 << 9;
 
 /// The approximate numbers of processor cycles for the parts of a copy of a matrix: a unit that is
 /// moved on its own, a line of the destination, such a line that is unpacked to bytes, a band of
-/// lines of the source, the bands that one load contains, starting a tile, and the first and the last
-/// byte of a line that shares them with other lines. The last and those of one load were measured
-/// on an Intel Xeon of model 207, and the others on an AMD EPYC of family 25.
+/// lines of the source, the bands that one load contains, starting a tile, and the first and the
+/// last byte of a line that shares them with other lines. The last and those of one load were
+/// measured on an Intel Xeon of model 207, and the others on an AMD EPYC of family 25.
 const CYCLES_OF_UNIT: usize = 8;
 const CYCLES_OF_LINE: usize = 5;
 const CYCLES_OF_UNPACKED_LINE: usize = 100;
@@ -41,8 +41,8 @@ const CYCLES_OF_LOADED_BANDS: usize = 8;
 const CYCLES_OF_TILE: usize = 300;
 const CYCLES_OF_ENDS: usize = 20;
 
-/// The approximate number of processor cycles, times 64, for each byte of a [`Field`]: to spread a
-/// run to it, to transpose it and to collect the run again. It was measured on an Intel Xeon of
+/// The approximate number of processor cycles, times 64, for each byte of a [`RunField`]: to spread
+/// a run to it, to transpose it and to collect the run again. It was measured on an Intel Xeon of
 /// model 207.
 const CYCLES_OF_FIELD_BYTES: usize = 50;
 
@@ -60,20 +60,20 @@ pub(super) struct Bits {
     pub(super) sign_extend: bool,
 }
 
-/// The place of a run of bits in the words of a buffer: 1, 2 or 4 whole bytes, of which the run fills
-/// the low bits. Short runs of several units are transposed in fields.
+/// The place of a run of bits in the words of a buffer: 1, 2 or 4 whole bytes, of which the run
+/// fills the low bits. Short runs of several units are transposed in fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Field {
+struct RunField {
     /// The length of the run, in bits.
     run: usize,
     /// The number of fields in a word of eight bytes.
     in_word: usize,
 }
 
-impl Field {
+impl RunField {
     /// Returns the shortest field for runs of `run` bits. The runs of a word must lie inside eight
-    /// bytes of the source, at whatever bit they begin. Returns `None` for runs of more than 28 bits,
-    /// which are not faster in fields.
+    /// bytes of the source, at whatever bit they begin. Returns `None` for runs of more than 28
+    /// bits, which are not faster in fields.
     fn of(run: usize) -> Option<Self> {
         let fits = |&in_word: &usize| run <= 64 / in_word && in_word * run <= 57;
         [8, 4, 2].into_iter().find(fits).map(|in_word| Self { run, in_word })
@@ -121,13 +121,13 @@ impl Bits {
         plan.unit > 1 && (plan.unit * bits >= LONG_RUN || single)
     }
 
-    /// Returns the field for the runs of a plan that moves several units at a time. Returns `None` if
-    /// `simd` has no instructions for fields, or if the runs are too long for a field or change
+    /// Returns the field for the runs of a plan that moves several units at a time. Returns `None`
+    /// if `simd` has no instructions for fields, or if the runs are too long for a field or change
     /// their width.
-    fn field_of(self, plan: &TilePlan, simd: Option<Simd>) -> Option<Field> {
+    fn field_of(self, plan: &TilePlan, simd: Option<Simd>) -> Option<RunField> {
         let moves = plan.unit > 1 && plan.rows_touch && plan.columns_touch && self.src == self.dst;
         simd.filter(|simd| moves && simd.selects_bits())?;
-        Field::of(plan.unit * self.src as usize)
+        RunField::of(plan.unit * self.src as usize)
     }
 
     /// Returns the approximate number of processor cycles in which `plan` copies a unit, times 64.
@@ -384,15 +384,15 @@ impl Bits {
         self.put_turned((room, apart), destination, (tile, rows), stream);
     }
 
-    /// Copies a tile as [`Self::matrix`] does, but of runs of several units. Each run is spread to a
-    /// [`Field`] first, so that whole bytes are transposed, and then collected from it.
+    /// Copies a tile as [`Self::matrix`] does, but of runs of several units. Each run is spread to
+    /// a [`RunField`] first, so that whole bytes are transposed, and then collected from it.
     ///
     /// ```text
     /// runs of 3 bits, fields of a byte:  aaabbbccc… → aaa00000 bbb00000 ccc00000 …
     /// ```
     fn matrix_of_runs(
         self,
-        (simd, field): (Simd, Field),
+        (simd, field): (Simd, RunField),
         source: &[u8],
         destination: &mut DestinationSlices,
         tile: &CopyTile,
@@ -825,8 +825,8 @@ mod tests {
         check(of(4, 4), &matrix(72, 96), &source, 72 * 96);
     }
 
-    /// Runs of every length that fields can have, and longer ones, in matrices whose rows are joined
-    /// or lie apart.
+    /// Runs of every length that fields can have, and longer ones, in matrices whose rows are
+    /// joined or lie apart.
     #[test]
     fn runs_of_bits_are_transposed() {
         let source: Vec<u8> = (0..40_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
@@ -845,12 +845,12 @@ mod tests {
 
     #[test]
     fn fields_contain_runs_that_begin_anywhere_in_a_byte() {
-        let places = |run| Field::of(run).map(|field| (field.in_word, field.bytes()));
+        let places = |run| RunField::of(run).map(|field| (field.in_word, field.bytes()));
         let of = [(8, 1), (8, 1), (4, 2), (4, 2), (2, 4), (2, 4)].map(Some);
         assert_eq!([3, 7, 8, 14, 15, 28].map(places), of);
         assert_eq!(places(29), None);
-        assert_eq!(Field::of(3).map(Field::mask), Some(0x0707_0707_0707_0707));
-        assert_eq!(Field::of(28).map(Field::mask), Some(0x0fff_ffff_0fff_ffff));
+        assert_eq!(RunField::of(3).map(RunField::mask), Some(0x0707_0707_0707_0707));
+        assert_eq!(RunField::of(28).map(RunField::mask), Some(0x0fff_ffff_0fff_ffff));
     }
 
     #[test]

@@ -461,9 +461,9 @@ pub(super) fn move_units(
 /// The number of lines of a band. The units of as many lines fill whole bytes for every width.
 pub(super) const BAND: usize = 8;
 
-/// Returns the number of bytes that [`turn_bands`] may overwrite for a band whose lines have `width`
-/// bytes. If it is the distance of bands too, they do not map to a few sets of the first-level
-/// cache, because it is not a multiple of 128.
+/// Returns the number of bytes that [`turn_bands`] may overwrite for a band whose lines have
+/// `width` bytes. If it is the distance of bands too, they do not map to a few sets of the
+/// first-level cache, because it is not a multiple of 128.
 pub(super) fn band_bytes(width: usize) -> usize {
     width.next_multiple_of(16) * BAND + 64
 }

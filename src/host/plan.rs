@@ -38,9 +38,9 @@ use crate::nest::gcd;
 /// (`benches/NOTES.md`, "One tile").
 const TILE: (usize, usize) = (1 << 11, 1 << 9);
 
-/// The size of a tile of rows that byte shuffles fill, of one whose units are copied in the order of
-/// the source, and of the rows of a tile that is streamed in the order of the source. It is also the
-/// least size of a tile with short rows.
+/// The size of a tile of rows that byte shuffles fill, of one whose units are copied in the order
+/// of the source, and of the rows of a tile that is streamed in the order of the source. It is also
+/// the least size of a tile with short rows.
 const ROWS_TILE: usize = 1 << 14;
 
 /// The length along the source of a tile that streams whole lines in the order of the source. Runs
@@ -53,8 +53,8 @@ const STRIPS_COLUMN: usize = 1 << 11;
 /// finding the slice of each column takes the time of moving a few units.
 const SHORT_ROW_UNITS: usize = 32;
 
-/// The greatest number of units along the destination of a tile of [`ROWS_TILE`] bytes. A plan lists
-/// the places of all units of a row, which takes 16 bytes for each.
+/// The greatest number of units along the destination of a tile of [`ROWS_TILE`] bytes. A plan
+/// lists the places of all units of a row, which takes 16 bytes for each.
 const MOST_ROW_UNITS: usize = 1 << 13;
 
 /// The longest tile along the source, and the greatest number of columns, if the columns have

@@ -11,9 +11,9 @@ use super::{
 };
 
 /// The greatest number of units on the shorter side of a matrix for which byte shuffles are at
-/// least as fast as transposing partly filled squares. Squares gain nothing for pixels of 5 bytes,
-/// but take only 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Tiles and
-/// squares").
+/// least as fast as transposing partly filled squares. On an Intel Xeon of model 207 squares take
+/// 1.4 to 2 times as long for 5 and 6 units of 2 bytes. For 7 to 14 channels they take only 0.73 to
+/// 0.22 of the time (`benches/NOTES.md`, "Tiles and squares").
 const FEW_UNITS: usize = 6;
 
 /// The side of the squares that are transposed in registers, in bytes.
@@ -170,7 +170,7 @@ impl Plane {
     /// Moves loops to the rows and the columns until each group has the size of a tile. A loop is
     /// moved only if it continues the rows in the destination, or the columns in the source.
     ///
-    /// A loop that continues both is moved to the one that is shorter, in comparison with a tile.
+    /// A loop that continues both is moved to the one that is shorter in comparison with a tile.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
@@ -180,7 +180,7 @@ impl Plane {
         loop {
             let of_rows = find(axes, rows, |axis| axis.dst, *row_bytes);
             let of_columns = find(axes, columns, |axis| axis.src, *column_bytes);
-            let columns_lack = length(columns) * *row_bytes < length(rows) * *column_bytes;
+            let columns_lack = length(columns) * *row_bytes <= length(rows) * *column_bytes;
             match (of_rows, of_columns) {
                 (Some(row), Some(column)) if row == column && columns_lack => {
                     columns.push(axes.remove(column));

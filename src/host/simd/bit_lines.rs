@@ -54,9 +54,9 @@ impl Simd {
         }
     }
 
-    /// Copies consecutive bits of `source`, from bit `start` on, to the bits of words that are set in
-    /// `mask`, at most 57 of each. Bits past the end of the source have any value. Returns false if
-    /// this instruction set cannot do this.
+    /// Copies consecutive bits of `source`, from bit `start` on, to the bits of words that are set
+    /// in `mask`, at most 57 of each. Bits past the end of the source have any value. Returns false
+    /// if this instruction set cannot do this.
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(in crate::host) fn deposit_bits(
         self,

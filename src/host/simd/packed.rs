@@ -105,10 +105,10 @@ impl Simd {
     }
 
     /// Turns bands of lines as [`turn_bands`](super::super::packed::turn_bands) does; lines have
-    /// `width` bytes. If `pitch` divides 64, as many bands are turned at a time as fit 64 bytes, for
-    /// which [`Self::bands_of_load`] must have returned this number. Returns the number of bands
-    /// that were turned. It is 0 if this instruction set cannot turn bands, and less than all if a
-    /// band would read past the end of the image.
+    /// `width` bytes. If `pitch` divides 64, as many bands are turned at a time as fit 64 bytes,
+    /// for which [`Self::bands_of_load`] must have returned this number. Returns the number of
+    /// bands that were turned. It is 0 if this instruction set cannot turn bands, and less than all
+    /// if a band would read past the end of the image.
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(in crate::host) fn turn_bands(
         self,
