@@ -22,7 +22,6 @@ const MOST_CACHE_BYTES: usize = 32 << 20;
 /// A kind of processor, with the preferences that were measured for it. The measurements are in
 /// `benches/NOTES.md`, under the titles quoted at the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a preference of its own")]
 pub(super) struct Machine {
     /// The maker and the family of the measured processors.
     pub(super) name: &'static str,

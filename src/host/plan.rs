@@ -162,7 +162,6 @@ pub(super) enum LineAlignment {
 
 /// The kinds of copies that use non-temporal stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a threshold of its own")]
 pub(super) struct Streams {
     /// The processor model, whose preferences decide further details.
     pub(super) machine: &'static Machine,

@@ -470,7 +470,8 @@ mod x86 {
         let (lines, field) = (lines::<LOG>(), (8 / together).ilog2());
         // The first bit, counted from the load, of each byte of a register.
         let bits: [u16; 64] = std::array::from_fn(|byte| {
-            let (band, of_line) = (byte % 8 >> field, byte % 8 & ((1 << field) - 1));
+            let of_word = byte % 8;
+            let (band, of_line) = (of_word >> field, of_word & ((1 << field) - 1));
             phase + (band * 8 + lines[byte / 8]) as u16 * step_bits + of_line as u16 * 8
         });
         let starts: __m512i = bytemuck::cast(bits.map(|bit| (bit / 8) as u8));
