@@ -28,11 +28,13 @@ const RUN: usize = 1 << 12;
 /// are unpacked to bytes, many at a time.
 const LONG_RUN: usize = 1 << 9;
 
-/// The approximate numbers of processor cycles for the parts of a copy of a matrix: a unit that is
-/// moved on its own, a line of the destination, such a line that is unpacked to bytes, a band of
-/// lines of the source, the bands that one load contains, starting a tile, and the first and the
-/// last byte of a line that shares them with other lines. The last and those of one load were
-/// measured on an Intel Xeon of model 207, and the others on an AMD EPYC of family 25.
+/// The approximate numbers of processor cycles for the parts of a copy of a matrix.
+///
+/// A unit is moved on its own. A line of the destination is put to its place, or unpacked to bytes.
+/// A band of lines of the source is turned by itself, or all bands of one load are. A tile is
+/// started. The ends of a line are the bytes that it shares with other lines. The costs of ends and
+/// of loaded bands were measured on an Intel Xeon of model 207, the others on an AMD EPYC of family
+/// 25.
 const CYCLES_OF_UNIT: usize = 8;
 const CYCLES_OF_LINE: usize = 5;
 const CYCLES_OF_UNPACKED_LINE: usize = 100;
@@ -71,9 +73,9 @@ struct RunField {
 }
 
 impl RunField {
-    /// Returns the shortest field for runs of `run` bits. The runs of a word must lie inside eight
-    /// bytes of the source, at whatever bit they begin. Returns `None` for runs of more than 28
-    /// bits, which are not faster in fields.
+    /// Returns the shortest field for runs of `run` bits. All runs of a word are taken from eight
+    /// bytes of the source, in which the first can begin at any bit of the first byte. Returns
+    /// `None` for runs of more than 28 bits, which are not faster in fields.
     fn of(run: usize) -> Option<Self> {
         let fits = |&in_word: &usize| run <= 64 / in_word && in_word * run <= 57;
         [8, 4, 2].into_iter().find(fits).map(|in_word| Self { run, in_word })
@@ -125,7 +127,11 @@ impl Bits {
     /// if `simd` has no instructions for fields, or if the runs are too long for a field or change
     /// their width.
     fn field_of(self, plan: &TilePlan, simd: Option<Simd>) -> Option<RunField> {
-        let moves = plan.unit > 1 && plan.rows_touch && plan.columns_touch && self.src == self.dst;
+        let moves = plan.unit > 1
+            && plan.rows_touch
+            && plan.columns_touch
+            && plan.rows.dst.len() * plan.columns.src.len() > 1
+            && self.src == self.dst;
         simd.filter(|simd| moves && simd.selects_bits())?;
         RunField::of(plan.unit * self.src as usize)
     }
@@ -405,7 +411,9 @@ impl Bits {
         grow(&mut room.spread, rows * pitch);
         for (row, line) in tile.rows.0.iter().zip(room.spread.chunks_exact_mut(pitch)) {
             let start = byte_index(tile.from + row) * bits;
-            simd.deposit_bits((source, start), &mut line.as_chunks_mut().0[..words], mask);
+            let words = &mut line.as_chunks_mut().0[..words];
+            let done = simd.deposit_bits((source, start), words, mask);
+            debug_assert!(done, "a set without fields");
         }
         // A line has whole groups of eight words, which become whole bytes.
         let words = rows.div_ceil(field.in_word).next_multiple_of(BAND);
@@ -418,8 +426,9 @@ impl Bits {
         let turned = turned.as_chunks_mut().0;
         let (groups, length) = (turned.len() / BAND, field.in_word * field.run);
         grow(&mut room.lines, groups * length + LINES_PAST);
-        simd.extract_bits(turned, mask);
-        simd.join_words(turned, groups, length, &mut room.lines);
+        let done = simd.extract_bits(turned, mask)
+            && simd.join_words(turned, groups, length, &mut room.lines);
+        debug_assert!(done, "a set without fields");
         let line = groups / columns * length;
         std::mem::swap(&mut room.turned, &mut room.lines);
         let units = rows * field.run / bits;
@@ -664,7 +673,8 @@ struct UnpackBuffer {
     turned: Vec<u8>,
     /// The bytes of a run or of a line, one for each unit.
     bytes: Vec<u8>,
-    /// The lines of a tile after they are brought to another width, and the first unit of each.
+    /// The lines of a tile after they are brought to another width, or after their runs are
+    /// collected, and the first unit of each.
     lines: Vec<u8>,
     starts: Vec<isize>,
     /// The offset of each band.
@@ -843,6 +853,19 @@ mod tests {
         }
     }
 
+    /// Matrices that are cut into tiles in both directions.
+    #[test]
+    fn several_tiles_of_bits_are_moved() {
+        let source: Vec<u8> = (0..700_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for (bits, run, rows, columns) in [(1, 1, 5000, 900), (2, 3, 1100, 410), (4, 1, 4200, 310)]
+        {
+            let axes =
+                [axis(columns, run, rows * run), axis(rows, columns * run, run), axis(run, 1, 1)];
+            let of = Bits { src: bits, dst: bits, sign_extend: false };
+            check(of, &axes, &source, rows * columns * run);
+        }
+    }
+
     #[test]
     fn fields_contain_runs_that_begin_anywhere_in_a_byte() {
         let places = |run| RunField::of(run).map(|field| (field.in_word, field.bytes()));
@@ -958,7 +981,7 @@ mod tests {
 
     fn check(bits: Bits, axes: &[PlanAxis], source: &[u8], units: usize) {
         let bytes = (units * bits.dst as usize).div_ceil(8);
-        let mut expected = vec![0; bytes];
+        let mut expected = vec![0xa5; bytes];
         for unit in 0..axes.iter().map(|axis| axis.extent).product() {
             let (mut rest, mut from, mut to) = (unit, 8, 0);
             for axis in axes.iter().rev() {
@@ -970,7 +993,7 @@ mod tests {
             store(&mut expected, to, bits.dst, bits.resize(load(source, from, bits.src)));
         }
         let plan = TilePlan::new(axes.iter().copied(), 1, None, Streams::none(Machine::here()));
-        let mut out = [vec![0; bytes], vec![0; bytes]];
+        let mut out = [vec![0xa5; bytes], vec![0xa5; bytes]];
         let [through, past] = &mut out;
         bits.copy(&plan, (source, 8), (&mut DestinationSlices::whole(through), 0), None);
         streaming(|stream| {

@@ -7,7 +7,7 @@
 //! 1. The destination is divided into *shares*. A thread fills one share at a time (`share`).
 //! 2. A share is divided into *boxes*: ranges of the nest's loops in which all places are filled in
 //!    the same way (`boxes`). This transpose has no padding, so that a share is one box.
-//! 3. A box is copied by a *plan*: loops around *tiles* that fit the cache, such as 256 by 128
+//! 3. A box is copied by a *plan*: loops around *tiles* that fit the cache, such as 512 by 128
 //!    elements (`plan`).
 //! 4. A tile is copied by a *mover*. The mover of this plan transposes small squares in registers
 //!    (`tile`, `simd`).
@@ -44,7 +44,7 @@
 //! | runs | `step` | the box is small and its runs are long |
 //! | a pattern | `pattern` | short units that are not transposed, or boxes that form one block |
 //! | a pattern through a buffer | `expanded` | boxes form one block of distant units |
-//! | a plan through a buffer | `staged` | units of one line go far apart; short runs of bits |
+//! | a plan through a buffer | `staged` | units of one line go far apart; runs of bits |
 //! | a plan | `plan` | all other boxes of units of whole bytes |
 //! | a plan of bits | `bits`, `packed` | units below a byte, or of two sizes |
 //! | selected bits | `bit_pattern` | units below a byte in short rows |

@@ -462,8 +462,8 @@ pub(super) fn move_units(
 pub(super) const BAND: usize = 8;
 
 /// Returns the number of bytes that [`turn_bands`] may overwrite for a band whose lines have
-/// `width` bytes. If it is the distance of bands too, they do not map to a few sets of the
-/// first-level cache, because it is not a multiple of 128.
+/// `width` bytes. It is also the distance of bands that are turned one by one. Because it is not a
+/// multiple of 128, these do not map to a few sets of the first-level cache.
 pub(super) fn band_bytes(width: usize) -> usize {
     width.next_multiple_of(16) * BAND + 64
 }

@@ -31,30 +31,29 @@ use crate::nest::gcd;
 // --bench host`.
 
 /// The tile of matrices, for all sizes of units. Its runs are long on both sides, so that few lines
-/// are shared with other tiles, and the hardware prefetcher can predict the next lines. For units
-/// below a byte, the first length is in bytes of the side with narrower units, and the second in
-/// units. With tiles of 256 by 128 bytes, units of more than 16 bytes have three quarters of the
-/// rate; with 1024 by 1024 or 2048 by 1024, matrices of small units lose a tenth
-/// (`benches/NOTES.md`, "One tile").
+/// are shared with other tiles, and the hardware prefetcher can predict the next lines. With tiles
+/// of 256 by 128 bytes, units of more than 16 bytes have three quarters of the rate. With 1024 by
+/// 1024 or 2048 by 1024, matrices of small units lose a tenth (`benches/NOTES.md`, "One tile"). For
+/// units below a byte, the second length is in units.
 const TILE: (usize, usize) = (1 << 11, 1 << 9);
 
-/// The size of a tile of rows that byte shuffles fill, of one whose units are copied in the order
-/// of the source, and of the rows of a tile that is streamed in the order of the source. It is also
-/// the least size of a tile with short rows.
+/// The size of tiles that are not matrices: rows that byte shuffles fill, units in the order of the
+/// source, and rows that are streamed in the order of the source. Matrices with short rows have as
+/// many columns as fill this size.
 const ROWS_TILE: usize = 1 << 14;
 
 /// The length along the source of a tile that streams whole lines in the order of the source. Runs
 /// of the source may be longer than the tile, because the hardware prefetcher loads the rest.
 const STRIPS_COLUMN: usize = 1 << 11;
 
-/// The least number of units along the destination of a tile as in [`STRIPS_COLUMN`], if its rows
-/// fill whole lines and no column leaves its slice. Longer rows would depart from the order of the
-/// source, or shorten its runs. Rows are longer if the columns lie in several slices, because
-/// finding the slice of each column takes the time of moving a few units.
+/// The least number of units along the destination of a tile that streams whole lines in the order
+/// of the source, if its rows fill whole lines and no column leaves its slice. Longer rows would
+/// depart from the order of the source, or shorten its runs. Rows are longer if the columns lie in
+/// several slices, because finding the slice of each column takes the time of moving a few units.
 const SHORT_ROW_UNITS: usize = 32;
 
-/// The greatest number of units along the destination of a tile of [`ROWS_TILE`] bytes. A plan
-/// lists the places of all units of a row, which takes 16 bytes for each.
+/// The approximate greatest number of units in a row of a tile of [`ROWS_TILE`] bytes. A plan lists
+/// the places of all units of a row, which takes 16 bytes for each.
 const MOST_ROW_UNITS: usize = 1 << 13;
 
 /// The longest tile along the source, and the greatest number of columns, if the columns have
@@ -114,7 +113,7 @@ const LEVEL: usize = 16;
 ///
 /// ```text
 /// axes (64: 4 → 8192) (2048: 256 → 4) of 4-byte units, extent: source → destination
-/// rows: 256 steps of 256 → 4     columns: 64 steps of 4 → 8192     loops: 8 over blocks of rows
+/// rows: 512 steps of 256 → 4     columns: 64 steps of 4 → 8192     loops: 4 over blocks of rows
 /// ```
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -328,7 +327,11 @@ impl TilePlan {
         {
             return plan;
         }
-        let tile = (TILE.0 * streams.per_byte, TILE.1);
+        // Units below a byte go through two buffers, so that their rows have half the length.
+        let tile = match streams.per_byte {
+            1 => TILE,
+            per_byte => (TILE.0 / 2 * per_byte, TILE.1),
+        };
         let mut plane = Plane::new(axes, unit, tile);
         let narrow = simd.filter(|simd| simd.transposes_narrow());
         let narrow = narrow.map(|_| NARROW);

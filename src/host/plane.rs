@@ -12,12 +12,12 @@ use super::{
 
 /// The greatest number of units on the shorter side of a matrix for which byte shuffles are at
 /// least as fast as transposing partly filled squares. On an Intel Xeon of model 207 squares take
-/// 1.4 to 2 times as long for 5 and 6 units of 2 bytes. For 7 to 14 channels they take only 0.73 to
-/// 0.22 of the time (`benches/NOTES.md`, "Tiles and squares").
+/// 1.4 to 2 times as long for 5 and 6 units of 2 bytes. For longer sides they take less time
+/// (`benches/NOTES.md`, "Tiles and squares").
 const FEW_UNITS: usize = 6;
 
 /// The side of the squares that are transposed in registers, in bytes.
-pub(super) const SQUARE: usize = 16;
+const SQUARE: usize = 16;
 
 /// The approximate numbers of processor cycles for a matrix that is transposed, to start and for
 /// each line of its squares. They were measured on an AMD EPYC of family 25 with matrices of 5 by 5
@@ -170,7 +170,8 @@ impl Plane {
     /// Moves loops to the rows and the columns until each group has the size of a tile. A loop is
     /// moved only if it continues the rows in the destination, or the columns in the source.
     ///
-    /// A loop that continues both is moved to the one that is shorter in comparison with a tile.
+    /// A loop that continues both is moved to the one that is shorter in comparison with a tile,
+    /// and to the rows if units fill a line.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
@@ -180,7 +181,9 @@ impl Plane {
         loop {
             let of_rows = find(axes, rows, |axis| axis.dst, *row_bytes);
             let of_columns = find(axes, columns, |axis| axis.src, *column_bytes);
-            let columns_lack = length(columns) * *row_bytes <= length(rows) * *column_bytes;
+            // Runs that fill a line need no columns to read whole lines of the source.
+            let columns_lack =
+                *unit < LINE && length(columns) * *row_bytes <= length(rows) * *column_bytes;
             match (of_rows, of_columns) {
                 (Some(row), Some(column)) if row == column && columns_lack => {
                     columns.push(axes.remove(column));

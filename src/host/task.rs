@@ -623,18 +623,22 @@ impl Filling<'_, '_, '_> {
             let mut count = boxes_of_block(outer, rest);
             if count > 1 {
                 self.fill_group(&rest[..count], outer, periods);
-            } else if periods.is_none() && self.fill_without_plan(first) {
-                count = 1;
-            } else {
-                // If the nest has lookups, series would be short, and each would need a plan.
-                let are_alike = periods.is_some() || self.runner.task.nest.lookups().is_empty();
-                let series = Series::of(if are_alike { rest } else { &rest[..1] });
+            } else if periods.is_some() || !self.fill_without_plan(first) {
+                let series = self.series(rest, periods);
                 let alone = |&n: &usize| boxes_of_block(outer, &rest[n..]) == 1;
                 count = 1 + (1..series.count).take_while(alone).count();
                 self.fill_series(first, Series { count, ..series }, periods);
             }
             rest = &rest[count..];
         }
+    }
+
+    /// Returns the series of boxes at the start of `boxes`. If the nest has lookups, and `periods`
+    /// is not set, it is a single box: series would be short, and each would need a plan of its
+    /// own.
+    fn series(&self, boxes: &[FoundBox], periods: Option<&Periods>) -> Series {
+        let are_long = periods.is_some() || self.runner.task.nest.lookups().is_empty();
+        Series::of(if are_long { boxes } else { &boxes[..1] })
     }
 
     /// Fills a box that consists of a few runs, or that repeats a part of itself. Returns false and
@@ -802,6 +806,16 @@ impl Filling<'_, '_, '_> {
         let pattern = self.pattern(simd, unit, block, loops);
         let is_long_gather = |of: &Pattern| of.cost().1 >= LINE && of.gathers();
         if let Some(pattern) = pattern.clone().filter(|of| !is_long_gather(of)) {
+            let (cycles, bytes) = pattern.cost();
+            if cycles > bytes / 4 {
+                let separate = self.separately(group);
+                let [of_boxes, of_pattern] =
+                    [(separate.cycles, bytes), (cycles, separate.positions * unit)]
+                        .map(|(cycles, bytes)| cycles as u64 * bytes as u64);
+                if separate.transposed > 0 && of_boxes < of_pattern {
+                    return None;
+                }
+            }
             return Some(BlockCopy::Pattern(pattern));
         }
         // A long block of many loads reads so many cache lines that they may evict each other
@@ -858,7 +872,7 @@ impl Filling<'_, '_, '_> {
         let mut of_all = SeparateBoxes::default();
         let mut rest = group;
         while let [first, ..] = rest {
-            let series = Series::of(rest);
+            let series = self.series(rest, None);
             rest = &rest[series.count..];
             let axes = self.axes_of(first, series, None);
             let positions = axes.iter().map(|axis| axis.extent).product::<usize>();
@@ -901,10 +915,8 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Fills the boxes of a series, which starts with `first`, by one step. This step has one more
-    /// axis than a single box, unless the series is one. If `periods` is set, it also fills the
-    /// boxes in every period, and has a second loop around the loop of each axis to count the
-    /// periods.
+    /// Fills the boxes of a series by one step. `first` is the first box of the series. If
+    /// `periods` is set, the step also fills the boxes in every period.
     fn fill_series(&mut self, first: &FoundBox, series: Series, periods: Option<&Periods>) {
         let axes = self.axes_of(first, series, periods);
         let to = self.first_address(&first.walk_box);
@@ -919,8 +931,9 @@ impl Filling<'_, '_, '_> {
         self.step(step);
     }
 
-    /// Returns the axes of the boxes of a series, which starts with `first`, as one box. If
-    /// `periods` is set, they are those of the boxes in every period.
+    /// Returns the axes of the box that all boxes of a series are together. They are the axes of
+    /// the first box, and one more if the series has several boxes. If `periods` is set, a second
+    /// axis follows each of them, which counts the periods.
     fn axes_of(
         &self,
         FoundBox { walk_box, case, .. }: &FoundBox,
@@ -1189,7 +1202,7 @@ impl Filling<'_, '_, '_> {
     }
 }
 
-/// The cost of filling boxes one by one.
+/// The cost of filling boxes separately, or in series.
 #[derive(Default)]
 struct SeparateBoxes {
     /// The number of positions of all boxes.

@@ -177,6 +177,10 @@ fn tiles_cover_a_box() {
             })
             .collect();
         axes.reverse();
+        // Units of 8 bytes have tiles that are small enough for these boxes.
+        for axis in &mut axes {
+            (axis.src, axis.dst) = (8 * axis.src, 8 * axis.dst);
+        }
         let mut expected = vec![(0, 0)];
         for axis in &axes {
             let steps = 0..axis.extent.cast_signed();
@@ -185,12 +189,12 @@ fn tiles_cover_a_box() {
             };
             expected = expected.into_iter().flat_map(step).collect();
         }
-        let plan = TilePlan::new(axes.iter().copied(), 1, None, Streams::none(Machine::here()));
+        let plan = TilePlan::new(axes.iter().copied(), 8, None, Streams::none(Machine::here()));
         let mut found = Vec::new();
-        let base = 10_000;
+        let base = 80_000;
         each_tile(&plan, base + plan.start.0, plan.start.1, &mut |tile| {
             each_unit(&tile, |from, to| {
-                for n in 0..plan.unit.cast_signed() {
+                for n in (0..plan.unit.cast_signed()).step_by(8) {
                     found.push((from.cast_signed() - base + n, to + n));
                 }
             });

@@ -99,7 +99,7 @@ const COPIES: &[TestCopy] = &[
     ("u8[300,200,2,2]", "u8[300,200,2,2]{2,3,0,1}", &[]),
     ("u8[300,200,2,4]", "u8[300,200,2,4]{2,3,0,1}", &[]),
     ("u16[100,300,4]", "u16[100,300,4]{2,0,1}", &[(0, 100, 1), (0, 300, 1), (0, 4, -1)]),
-    // Boxes of short rows, which are moved together.
+    // Boxes of short rows. Those of the second copy are moved by a transpose and short blocks.
     ("u8[65,5,49,5]{1,3,2,0:T(4,4)}", "u8[65,5,49,5]", &[]),
     ("u8[1,63,55,14]{3,2,1,0:T(4,1,1)}", "u8[1,63,55,14]{1,3,2,0}", &[]),
     ("f32[20,100,100]", "f32[20,99,98]", &[(0, 20, 1), (1, 99, 1), (1, 98, 1)]),
@@ -111,7 +111,7 @@ const COPIES: &[TestCopy] = &[
     ("bf16[12,13,8,384]{0,1,3,2:T(8,128)(2,1)}", "bf16[12,13,8,384]{3,1,0,2:T(8,128)(2,1)}", &[]),
     // Rows that are mirrored, in the opposite order.
     ("u8[300,5000]", "u8[300,5000]", &[(0, 300, -1), (0, 5000, -1)]),
-    // Rows of 16-byte units that are mirrored, in a destination that only short units stream.
+    // Rows of 16-byte units that are mirrored.
     ("c128[900,700]", "c128[900,700]", &[(0, 900, 1), (0, 700, -1)]),
 ];
 

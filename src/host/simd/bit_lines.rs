@@ -1,5 +1,6 @@
 //! Puts lines of bits together from bands, and joins lines to one run of bits, in registers of 64
-//! bytes. [`turn_bands`](super::super::packed::turn_bands) describes bands.
+//! bytes. Also spreads runs of bits to words, and collects them.
+//! [`turn_bands`](super::super::packed::turn_bands) describes bands.
 
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 
@@ -374,6 +375,35 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::{INTERLEAVED_PAST, Simd};
+
+    /// Sources that end inside the words that are loaded, and before them.
+    #[test]
+    fn bits_are_deposited_up_to_the_end_of_a_source() {
+        let Some(simd) = Simd::here().filter(|simd| simd.selects_bits()) else { return };
+        let bytes: [u8; 20] = std::array::from_fn(|n| (n * 167 >> 3) as u8);
+        for (length, size) in (1..=57).flat_map(|length| (0..=20).map(move |size| (length, size))) {
+            let source = &bytes[..size];
+            // Every second bit, and then the low bits, of a word.
+            let mask = if length <= 32 { u64::MAX / 3 } else { u64::MAX };
+            let mask = (0..64).filter(|bit| mask >> bit & 1 == 1).take(length);
+            let mask: Vec<u32> = mask.collect();
+            let of_mask = mask.iter().fold(0, |all, bit| all | 1 << bit);
+            for start in 0..40 {
+                let mut words = [[0xa5; 8]; 4];
+                assert!(simd.deposit_bits((source, start), &mut words, of_mask));
+                for (number, word) in words.iter().enumerate() {
+                    let word = u64::from_le_bytes(*word);
+                    assert_eq!(word & !of_mask, 0);
+                    for (bit, place) in mask.iter().enumerate() {
+                        let bit = start + number * length + bit;
+                        let Some(byte) = source.get(bit / 8) else { continue };
+                        let expected = u64::from(byte >> (bit % 8) & 1);
+                        assert_eq!(word >> place & 1, expected, "{length} {size} {start} {bit}");
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn bands_are_interleaved() {

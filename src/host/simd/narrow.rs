@@ -1,5 +1,5 @@
 //! Transposes matrices in which 16 bytes hold more units than there are rows or columns, for
-//! example to convert pixels of 5 to 15 bytes to planes and back.
+//! example to convert pixels of 9 to 15 bytes to planes and back.
 //!
 //! A square is transposed as if it were full. Masks restrict its loads and stores to the matrix.
 #![allow(unsafe_code)] // Register loads and stores take pointers.

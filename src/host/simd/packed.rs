@@ -105,10 +105,10 @@ impl Simd {
     }
 
     /// Turns bands of lines as [`turn_bands`](super::super::packed::turn_bands) does; lines have
-    /// `width` bytes. If `pitch` divides 64, as many bands are turned at a time as fit 64 bytes,
-    /// for which [`Self::bands_of_load`] must have returned this number. Returns the number of
-    /// bands that were turned. It is 0 if this instruction set cannot turn bands, and less than all
-    /// if a band would read past the end of the image.
+    /// `width` bytes. If `pitch` divides 64, several bands are turned at a time: 64 divided by
+    /// `pitch`, which must be the result of [`Self::bands_of_load`]. Returns the number of bands
+    /// that were turned. It is 0 if this instruction set cannot turn bands, and less than all if a
+    /// band would read past the end of the image.
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(in crate::host) fn turn_bands(
         self,
@@ -451,9 +451,9 @@ mod x86 {
     }
 
     /// Turns `bands` bands of short lines, which are `step` bits apart and begin at bit `first`,
-    /// `together` of them with one load. A register has a field of `8 / together` bytes for each
-    /// line. Returns the number of bands that were turned, which is less than all if a load would
-    /// end past the image.
+    /// `together` of them with one load. A word of the register has `8 / together` bytes of a line
+    /// of each of them. Returns the number of bands that were turned, which is less than all if a
+    /// load would end past the image.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     fn turn_short<const LOG: u32>(
@@ -475,8 +475,8 @@ mod x86 {
             phase + (band * 8 + lines[byte / 8]) as u16 * step_bits + of_line as u16 * 8
         });
         let starts: __m512i = bytemuck::cast(bits.map(|bit| (bit / 8) as u8));
-        // A byte is taken from two bytes of the load, so half a word of the register is taken from
-        // a word.
+        // Each byte is shifted out of two bytes of the load, so that four bytes of the register
+        // come from eight.
         let [low, high] = [0, 4].map(|half| {
             let pairs: [u8; 64] =
                 std::array::from_fn(|byte| (byte / 8 * 8 + half + byte % 8 / 2) as u8);
