@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn bits_are_deposited_up_to_the_end_of_a_source() {
         let Some(simd) = Simd::here().filter(|simd| simd.selects_bits()) else { return };
-        let bytes: [u8; 20] = std::array::from_fn(|n| (n * 167 >> 3) as u8);
+        let bytes: [u8; 20] = std::array::from_fn(|n| ((n * 167) >> 3) as u8);
         for (length, size) in (1..=57).flat_map(|length| (0..=20).map(move |size| (length, size))) {
             let source = &bytes[..size];
             // Every second bit, and then the low bits, of a word.
