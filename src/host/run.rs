@@ -35,7 +35,7 @@ use crate::nest::{CopyNest, Gaps, Lookup, Operand};
 ///
 /// A large destination is divided among the threads of the current rayon pool. Besides the two
 /// buffers, a thread uses about 1 MB for tiles, and up to 27 MB for the boxes of a long period if
-/// the tiles of the two sides do not divide each other. Until it ends, it also keeps about 2 MB
+/// the tiles of the two sides do not divide each other. Until it ends, it also keeps about 3 MB
 /// for tiles of units below a byte, and the steps and plans of its last copies, in at most 2 MiB.
 ///
 /// # Errors
