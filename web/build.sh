@@ -43,10 +43,9 @@ wasm() {
     fi
 }
 
-# Runs further passes on a module, and keeps the result of each if it compresses better. Which of
-# them do so changes with the order of the functions. That order depends on the code and on the
-# folder of the repository, and changes the compressed size by 2,000 bytes: two modules of 701,420
-# and 703,132 bytes become 700,798 and 701,084.
+# Runs further passes on a module, and keeps the result of each if it compresses better. A pass can
+# gain or lose 2,000 bytes, because the order of the functions depends on the code and on the folder
+# of the repository. Two modules of 701,420 and 703,132 bytes become 700,798 and 701,084.
 shrink() {
     command -v wasm-opt >/dev/null && command -v brotli >/dev/null || return 0
     local pass

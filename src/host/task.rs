@@ -932,8 +932,8 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Returns the axes of the box that all boxes of a series are together. They are the axes of
-    /// the first box, and one more if the series has several boxes. If `periods` is set, a second
-    /// axis follows each of them, which counts the periods.
+    /// the first box, and one more if the series has several boxes. If `periods` is set, an axis
+    /// that counts the periods comes before each axis of the box.
     fn axes_of(
         &self,
         FoundBox { walk_box, case, .. }: &FoundBox,
