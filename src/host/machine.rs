@@ -70,8 +70,7 @@ const INTEL: Machine =
     Machine { name: "Intel, family 6", streams_pages: true, prefetches_rows: false, ..OTHER };
 
 /// AMD EPYCs of family 25 (Zen 3 and Zen 4).
-const AMD_25: Machine =
-    Machine { name: "AMD, family 25", streams_pages: true, prefetches_rows: false, ..OTHER };
+const AMD_25: Machine = Machine { name: "AMD, family 25", ..INTEL };
 
 /// AMD EPYCs of family 26 (Zen 5).
 const AMD_26: Machine = Machine { name: "AMD, family 26", paired_bytes: 4, ..OTHER };

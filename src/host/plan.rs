@@ -93,10 +93,6 @@ const LONG_UNIT: usize = 1 << 8;
 /// The size of the largest unit that counts as small.
 const SMALL: usize = 16;
 
-/// The shortest row or column that is transposed as part of a square, in bytes. Shorter ones are
-/// filled by byte shuffles instead.
-const NARROW: usize = 9;
-
 /// The shortest row that is filled by a loop of byte shuffles of its own, in bytes. Shorter rows
 /// are filled by patterns, which take less time to start.
 const SHORT_ROW: usize = 1 << 10;
@@ -333,9 +329,7 @@ impl TilePlan {
             per_byte => (TILE.0 / 2 * per_byte, TILE.1),
         };
         let mut plane = Plane::new(axes, unit, tile);
-        let narrow = simd.filter(|simd| simd.transposes_narrow());
-        let narrow = narrow.map(|_| NARROW);
-        while plane.is_joined_better(simd, narrow) {
+        while plane.is_joined_better(simd) {
             plane.join();
         }
         let rows = Group::new(&plane.rows, (tile.0 / unit).max(1));
@@ -349,7 +343,7 @@ impl TilePlan {
         let (rows_touch, columns_touch) = (touch(&rows.dst, unit), touch(&columns.src, unit));
         let square = edge(unit, simd.is_some()).is_some_and(|edge| {
             let (rows, columns) = (rows.dst.len(), columns.src.len());
-            let fits = rows.min(columns) >= edge || is_narrow(rows, columns, unit, narrow);
+            let fits = rows.min(columns) >= edge || is_narrow(rows, columns, unit, simd);
             rows_touch && columns_touch && fits
         });
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {

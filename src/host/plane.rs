@@ -16,6 +16,10 @@ use super::{
 /// (`benches/NOTES.md`, "Tiles and squares").
 const FEW_UNITS: usize = 6;
 
+/// The shortest row or column that is transposed as part of a square, in bytes. Shorter ones are
+/// filled by byte shuffles instead.
+const NARROW: usize = 9;
+
 /// The side of the squares that are transposed in registers, in bytes.
 const SQUARE: usize = 16;
 
@@ -60,14 +64,15 @@ pub(super) struct Group {
 /// Returns true if a `rows` by `columns` matrix of units of `unit` bytes is transposed in squares
 /// although its shorter side does not fill a square. Masks then restrict the loads and stores.
 ///
-/// `narrow` is the least length of the shorter side for this, in bytes, or `None` if the processor
-/// has no masks.
-pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option<usize>) -> bool {
+/// Only some instruction sets have masks, and shorter sides than [`NARROW`] and [`FEW_UNITS`] are
+/// faster by shuffles.
+pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, simd: Option<Simd>) -> bool {
     let shorter = rows.min(columns);
     matches!(unit, 1 | 2)
         && shorter > FEW_UNITS
+        && shorter * unit >= NARROW
         && rows.max(columns) >= 16 / unit
-        && narrow.is_some_and(|least| shorter * unit >= least)
+        && simd.is_some_and(Simd::transposes_narrow)
 }
 
 /// The axes of a box, assigned to the rows of a tile, to its columns, and to the loops around it.
@@ -120,13 +125,13 @@ impl Plane {
     /// both shorter than a cache line and a pattern of the joined rows takes fewer cycles than
     /// squares, or a row has at most 16 bytes, byte shuffles can fill a register from several
     /// columns, and the matrix is not transposed in partly filled squares; see [`is_narrow`].
-    pub(super) fn is_joined_better(&self, simd: Option<Simd>, narrow: Option<usize>) -> bool {
+    pub(super) fn is_joined_better(&self, simd: Option<Simd>) -> bool {
         let Some(&column) = self.columns.first() else { return false };
         let [units, columns] = [&self.rows, &self.columns].map(|axes| length(axes));
         let (row, column_bytes) = (units * self.unit, columns * self.unit);
         let shuffled =
             simd.is_some_and(|simd| row <= 16 && units <= Shuffle::most_terms(simd, self.unit));
-        let in_squares = row <= 16 && is_narrow(units, columns, self.unit, narrow);
+        let in_squares = row <= 16 && is_narrow(units, columns, self.unit, simd);
         // Without shuffles, units of short rows are copied one by one either way.
         let cheaper = simd.is_none_or(|simd| {
             let (bytes, width) = (row * columns, simd.width());
