@@ -132,14 +132,10 @@ const MOST_INSIDE: i64 = 1 << 14;
 /// `s8[32,8128,96]` from `T(6,10)`.
 const SHORT_BITS: i64 = 1 << 11;
 
-/// The least number of periods in a box for which filling them together pays off.
+/// The least number of periods, in a box or along an axis, for which filling them together pays
+/// off. An axis with as many periods is cut before an outer axis is divided into periods. If it
+/// were not cut first, each period along it would become several boxes of the outer period.
 const LEAST_PERIODS: i64 = 4;
-
-/// The number of periods along an axis from which on the axis is cut before an outer axis is
-/// divided into periods. If it were not cut first, each period along it would become several boxes
-/// of the outer period. Rows of 3,765 places with an element at every second place have 1,882
-/// periods (`bf16[96,1881]` with interior padding).
-const MANY_PERIODS: i64 = 16;
 
 /// The inverse of the smallest useful part of an axis: a cut along the axis must decide a guard for
 /// at least one in this number of its steps. Otherwise, [`cut`] cuts off the first step of the
@@ -358,13 +354,13 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
     pays.then_some(Decision::Repeated(Periods { first, repeats, advances, outermost }))
 }
 
-/// Returns true if a quotient changes along an axis of a box at least [`MANY_PERIODS`] times in
+/// Returns true if a quotient changes along an axis of a box at least [`LEAST_PERIODS`] times in
 /// the same way.
 fn has_many_periods(nest: &CopyNest, walk_box: &WalkBox, bounds: &Bounds, axis: usize) -> bool {
     let Some(&(low, end)) = walk_box.ranges.get(axis) else { return false };
     let period = Period::of_axis(nest, &[], bounds, axis, end - low);
     let moves = period.moves.iter().any(|&by| by != 0);
-    moves && period.steps * MANY_PERIODS <= end - low
+    moves && period.steps * LEAST_PERIODS <= end - low
 }
 
 /// Returns the least number of steps of an axis after which every quotient has grown by a whole

@@ -175,8 +175,8 @@ impl Plane {
     /// Moves loops to the rows and the columns until each group has the size of a tile. A loop is
     /// moved only if it continues the rows in the destination, or the columns in the source.
     ///
-    /// A loop that continues both is moved to the one that is shorter in comparison with a tile,
-    /// and to the rows if units fill a line.
+    /// If loops continue both, the group that is shorter in comparison with a tile grows first, and
+    /// the rows if units fill a line.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
@@ -190,9 +190,7 @@ impl Plane {
             let columns_lack =
                 *unit < LINE && length(columns) * *row_bytes <= length(rows) * *column_bytes;
             match (of_rows, of_columns) {
-                (Some(row), Some(column)) if row == column && columns_lack => {
-                    columns.push(axes.remove(column));
-                }
+                (Some(_), Some(column)) if columns_lack => columns.push(axes.remove(column)),
                 (Some(row), _) => rows.push(axes.remove(row)),
                 (None, Some(column)) => columns.push(axes.remove(column)),
                 (None, None) => return,
