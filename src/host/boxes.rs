@@ -133,8 +133,7 @@ const MOST_INSIDE: i64 = 1 << 14;
 const SHORT_BITS: i64 = 1 << 11;
 
 /// The least number of periods, in a box or along an axis, for which filling them together pays
-/// off. An axis with as many periods is cut before an outer axis is divided into periods. If it
-/// were not cut first, each period along it would become several boxes of the outer period.
+/// off.
 const LEAST_PERIODS: i64 = 4;
 
 /// The inverse of the smallest useful part of an axis: a cut along the axis must decide a guard for
@@ -356,7 +355,7 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
 
 /// Returns true if a quotient changes along an axis of a box at least [`LEAST_PERIODS`] times in
 /// the same way.
-fn has_many_periods(nest: &CopyNest, walk_box: &WalkBox, bounds: &Bounds, axis: usize) -> bool {
+fn has_enough_periods(nest: &CopyNest, walk_box: &WalkBox, bounds: &Bounds, axis: usize) -> bool {
     let Some(&(low, end)) = walk_box.ranges.get(axis) else { return false };
     let period = Period::of_axis(nest, &[], bounds, axis, end - low);
     let moves = period.moves.iter().any(|&by| by != 0);
@@ -445,12 +444,12 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
         let first = cuts.min_by_key(Decision::axis);
         // Look for a period along an axis outside the cut first, because the boxes of a period are
-        // then cut only once, and not again in every period. However, if there are many periods
+        // then cut only once, and not again in every period. However, if there are enough periods
         // along the axis of the cut, each of them would become boxes of its own in the outer
         // period, so the axis is cut first.
         if let Some(Decision::Cut { axis, at }) = first
             && repeats
-            && has_many_periods(nest, walk_box, &bounds, axis)
+            && has_enough_periods(nest, walk_box, &bounds, axis)
         {
             return Decision::Cut { axis, at };
         }

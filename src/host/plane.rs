@@ -175,8 +175,8 @@ impl Plane {
     /// Moves loops to the rows and the columns until each group has the size of a tile. A loop is
     /// moved only if it continues the rows in the destination, or the columns in the source.
     ///
-    /// If loops continue both, the group that is shorter in comparison with a tile grows first, and
-    /// the rows if units fill a line.
+    /// If both groups can grow, the one that is shorter in comparison with a tile grows first. If
+    /// units fill a line, the rows grow first.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
@@ -291,7 +291,17 @@ pub(super) fn merged(axes: impl IntoIterator<Item = PlanAxis>) -> SmallVec<[Plan
 
 #[cfg(test)]
 mod tests {
-    use super::even_block;
+    use super::{PlanAxis, Plane, even_block, length};
+
+    /// The loop of 20 steps continues the rows, but the columns lack it more.
+    #[test]
+    fn the_shorter_side_of_a_tile_grows_first() {
+        // `u8[13,63,20,2,4]` to `{1,2,4,0,3}`.
+        let axes = [(2, 4, 65_520), (13, 10_080, 5040), (4, 1, 1260), (20, 8, 63), (63, 160, 1)];
+        let axes = axes.map(|(extent, src, dst)| PlanAxis { extent, src, dst });
+        let plane = Plane::new(axes.into_iter().collect(), 1, (1 << 11, 1 << 9));
+        assert_eq!((length(&plane.rows), length(&plane.columns)), (63, 160));
+    }
 
     #[test]
     fn blocks_are_even() {
