@@ -256,15 +256,6 @@ impl StagedCopy {
         if is_fast { CYCLES_OF_BYTES } else { 3 * CYCLES_OF_BYTES }
     }
 
-    /// Returns the length of the pieces that are copied without the bytes between them, in bytes.
-    /// Returns 1 if a pattern leaves out bytes inside them.
-    pub(super) fn piece(&self) -> usize {
-        match &self.gatherer {
-            Gatherer::Pieces(_, length) => *length,
-            Gatherer::Pattern(_) => 1,
-        }
-    }
-
     /// Returns the approximate memory that the copy occupies, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let runs = self.packed.as_ref().map_or(0, |(runs, _)| size_of_val(&runs[..]));
@@ -420,22 +411,22 @@ impl TileChoice {
         }
         // A buffer gains nothing for units of a piece that are close together in the destination as
         // well.
-        let apart = |axis: &usize| in_piece[*axis] && axes[*axis].dst.unsigned_abs() >= LINE;
-        let mut distant: SmallVec<[usize; 8]> = (0..axes.len()).filter(apart).collect();
-        // The axes of the run, innermost first.
-        let mut run = unit;
+        let apart = |&axis: &usize| in_piece[axis] && axes[axis].dst.unsigned_abs() >= LINE;
+        // The axes of the run, innermost first. Steps of one run are one place.
+        let (mut run, mut of_run): (_, SmallVec<[usize; 8]>) = (unit, smallvec![1; axes.len()]);
         while run < sizes.run
             && let Some(axis) = axes.iter().position(|axis| axis.dst == run.cast_signed())
         {
             let extent = axes[axis].extent;
-            blocks[axis] = blocks[axis].max(balanced(extent, sizes.run.div_ceil(run)));
+            of_run[axis] = balanced(extent, sizes.run.div_ceil(run));
+            blocks[axis] = blocks[axis].max(of_run[axis]);
             run *= blocks[axis];
-            distant.retain(|other| *other != axis);
             if blocks[axis] < extent {
                 break;
             }
         }
-        let reuse = distant.iter().map(|&axis| blocks[axis]).product();
+        let places = |axis: usize| blocks[axis] / of_run[axis];
+        let reuse = (0..axes.len()).filter(apart).map(places).product();
         let mut size = unit * blocks.iter().product::<usize>();
         for &axis in &order {
             if size >= sizes.tile {

@@ -1097,7 +1097,6 @@ impl Filling<'_, '_, '_> {
             && axes.iter().map(|axis| axis.extent).product::<usize>() * task.unit_stride()
                 >= LEAST_STAGED
             && let Some(copy) = self.staged(axes)
-            && (!plan.selects_long_rows() || copy.piece() >= LINE)
         {
             return CopyStep::Staged { copy, source, from, to };
         }

@@ -152,3 +152,17 @@ fn packed_units_are_packed_in_runs() {
         assert!(length >= 16, "{} runs of {length} units", runs.len());
     }
 }
+
+/// The units of a piece that one run of the destination takes count as one place, and those of
+/// other runs as places of their own.
+#[test]
+fn a_piece_belongs_to_several_runs() {
+    let axes = [
+        PlanAxis { extent: 76, src: 4, dst: 189 },
+        PlanAxis { extent: 3, src: 1, dst: 63 },
+        PlanAxis { extent: 63, src: 45_056, dst: 1 },
+    ];
+    let tile = TileChoice::new(&axes, 1, WHOLE);
+    assert_eq!(tile.in_piece[..], [true, true, false]);
+    assert!(tile.reuse > 8, "{} places", tile.reuse);
+}
