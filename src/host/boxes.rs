@@ -116,11 +116,11 @@ pub(super) struct Repeated {
     pub(super) small: bool,
 }
 
-/// The greatest number of positions in a period. Above it, the list of boxes takes too much memory:
+/// The greatest number of boxes that a period may have. Above it, their list takes too much memory:
 /// about 200 bytes for each box. Below it, the boxes of a longer period are computed again for each
 /// repetition, which takes longer than the copy if they are small: 40,000 boxes in `s8[28519,384]`
 /// from `T(32,128)(4,1)` to `T(3,10)`.
-const MOST_OF_PERIOD: i64 = 1 << 17;
+const MOST_BOXES_OF_PERIOD: i64 = 1 << 17;
 
 /// The greatest number of positions in a period with which an axis is kept whole inside it, if the
 /// axis changes no quotient or is a short row ([`SHORT_BITS`]). Otherwise, the period repeats along
@@ -318,7 +318,9 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
     let mut repeats: SmallVec<[usize; 8]> = smallvec![1; first.ranges.len()];
     let mut outermost = None;
     let mut advances = vec![smallvec![0; first.ranges.len()]; nest.cases().len()];
-    let (mut size, mut count) = (1_i64, 1_i64);
+    // `boxes` is a limit that the number of boxes of a period cannot exceed: the boxes do not divide
+    // an axis that changes nothing.
+    let (mut size, mut boxes, mut count) = (1_i64, 1_i64, 1_i64);
     for (axis, (low, end)) in first.ranges.iter_mut().enumerate().rev() {
         let extent = *end - *low;
         let period = Period::of_axis(nest, &undecided, bounds, axis, extent);
@@ -347,9 +349,12 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
         }
         *end = *low + steps;
         size = size.saturating_mul(steps);
+        if moves {
+            boxes = boxes.saturating_mul(steps);
+        }
         count = count.saturating_mul(times);
     }
-    let pays = size <= MOST_OF_PERIOD && count >= LEAST_PERIODS;
+    let pays = boxes <= MOST_BOXES_OF_PERIOD && count >= LEAST_PERIODS;
     pays.then_some(Decision::Repeated(Periods { first, repeats, advances, outermost }))
 }
 

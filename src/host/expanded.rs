@@ -172,7 +172,7 @@ impl ExpandedCopy {
     pub(super) fn transposes(&self) -> bool {
         self.parts.iter().any(|part| match &part.mover {
             PartMover::Tile(tile) => tile.transposes(),
-            PartMover::Staged(_) => false,
+            PartMover::Staged(copy) => copy.transposes(),
         })
     }
 

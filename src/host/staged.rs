@@ -252,8 +252,13 @@ impl StagedCopy {
     /// smaller than a byte.
     pub(super) fn cycles_of_packed(&self) -> usize {
         let is_pattern = matches!(self.mover, TileMover::Pattern(_));
-        let is_fast = self.mover.transposes() || is_pattern && !self.mover.gathers();
+        let is_fast = self.transposes() || is_pattern && !self.mover.gathers();
         if is_fast { CYCLES_OF_BYTES } else { 3 * CYCLES_OF_BYTES }
+    }
+
+    /// Returns true if units are transposed in registers on their way from the buffer.
+    pub(super) fn transposes(&self) -> bool {
+        self.mover.transposes()
     }
 
     /// Returns the approximate memory that the copy occupies, in bytes.
