@@ -19,7 +19,7 @@ use super::{
     plan::TilePlan,
     plane::{PlanAxis, merged},
     simd::{PatternByte, PatternLoop, PatternSource, RegisterReads, Registers, Simd, span},
-    stream::Stream,
+    stream::{LINE, Stream},
 };
 use crate::nest::gcd;
 
@@ -40,6 +40,11 @@ pub(super) const FEW_LOADS: usize = 4;
 /// The number of loads for one register above which blocks are kept to a single register. With
 /// more, the cache lines of the loads would evict each other from the first-level cache.
 const MANY_LOADS: usize = 8;
+
+/// The greatest number of cache lines at equal places of pages that one block may load, if later
+/// blocks load them again. These lines share a set of the first-level cache, and often one of the
+/// second level, which together hold 16 to 32 of them.
+const MOST_OF_SET: usize = 32;
 
 /// The greatest number of loads in one slice of the destination before the next slice is written.
 /// The first-level cache holds their cache lines until the next slice loads them again. With all
@@ -171,11 +176,19 @@ impl Pattern {
     }
 
     /// Returns true if a register needs more than [`MANY_LOADS`] loads on average, or almost as
-    /// many in a long block. Then a buffer may be better.
+    /// many in a long block, or if the block [evicts](Self::evicts) its own lines. Then a buffer may
+    /// be better.
     pub(super) fn gathers(&self) -> bool {
         let (loads, stores) = self.registers.operations();
         let almost = if stores > ENOUGH_REGISTERS { stores / 2 } else { 0 };
-        loads + almost > MANY_LOADS * stores
+        loads + almost > MANY_LOADS * stores || self.evicts()
+    }
+
+    /// Returns true if a later block reads the same cache lines of the source again, and if they
+    /// evict each other from the caches before; see [`MOST_OF_SET`].
+    pub(super) fn evicts(&self) -> bool {
+        let again = |of: &PatternLoop| (1..LINE).contains(&of.src.unsigned_abs());
+        self.registers.lines_of_set() > MOST_OF_SET && self.loops.iter().any(again)
     }
 
     /// Returns the approximate number of cycles that a block takes, and its length in bytes.

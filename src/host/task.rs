@@ -461,7 +461,8 @@ const FOUND_BOXES: usize = 1 << 10;
 const LEAST_STAGED: usize = 1 << 14;
 
 /// The longest block that is put together through a buffer, in bytes. The rows of a longer block
-/// are treated as separate blocks, because then more of each cache line is read at a time.
+/// are treated as separate blocks, because then more of each cache line is read at a time, unless
+/// the block [evicts](Pattern::evicts) its own lines.
 const MOST_EXPANDED: usize = 1 << 10;
 
 /// The least size of a row with all its repetitions, in bytes, for which the row is copied once and
@@ -820,28 +821,31 @@ impl Filling<'_, '_, '_> {
         }
         // A long block of many loads reads so many cache lines that they may evict each other
         // before the next block reads them again. Therefore a buffer is better if it transposes
-        // units. Otherwise the pattern is used if it takes fewer operations than a copy of the
-        // boxes row by row, with a load and a store for each row.
+        // units, or if the lines certainly evict each other. Otherwise the pattern is used if it
+        // takes fewer operations than a copy of the boxes row by row, with a load and a store for
+        // each row.
         let bytes = block.0.iter().map(|part| part.units() * unit).sum::<usize>();
         let by_rows = pattern.filter(|pattern| {
             let (cycles, length) = pattern.cost();
             cycles * bytes < 2 * rows * length
         });
         let steps = loops.iter().map(|axis| axis.extent).product::<usize>();
-        let staged = bytes <= MOST_EXPANDED && bytes * steps >= LEAST_STAGED;
-        if by_rows.is_none() && !staged {
+        let is_short = bytes <= MOST_EXPANDED;
+        let may_stage = bytes * steps >= LEAST_STAGED && (is_short || by_rows.is_some());
+        if by_rows.is_none() && !may_stage {
             return None;
         }
         let SeparateBoxes { transposed, positions, .. } = self.separately(group);
         let by_rows = by_rows.filter(|_| transposed == 0);
-        let staged = staged && 4 * transposed <= 3 * positions;
+        let evicts = by_rows.as_ref().is_some_and(|of| of.evicts());
+        let staged = may_stage && (is_short || evicts) && 4 * transposed <= 3 * positions;
         // A pattern is better than the buffer if a loop goes from slice to slice of the
         // destination, because the pass that copies from the buffer starts again at each step.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
         let staged = staged && (by_rows.is_none() || !loops.iter().any(leaves));
         let expanded = if staged { self.expanded(simd, unit, block, loops) } else { None };
         match (expanded, by_rows) {
-            (Some(copy), pattern) if pattern.is_none() || copy.transposes() => {
+            (Some(copy), pattern) if pattern.is_none() || evicts || copy.transposes() => {
                 Some(BlockCopy::Expanded(copy))
             }
             (_, pattern) => pattern.map(BlockCopy::Pattern),

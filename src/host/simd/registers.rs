@@ -20,7 +20,7 @@ use super::neon;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{
-    super::stream::{LINE, Stream, prefetch},
+    super::stream::{LINE, PAGE, Stream, prefetch},
     select::NO_BYTE,
     set::{Set, Simd},
 };
@@ -335,6 +335,17 @@ impl Registers {
     /// Returns the number of different loads, and the number of stores.
     pub(in crate::host) fn operations(&self) -> (usize, usize) {
         (self.different, self.stores.len())
+    }
+
+    /// Returns the greatest number of cache lines that one block loads from the same set of a
+    /// first-level cache, which are those at equal places of pages.
+    pub(in crate::host) fn lines_of_set(&self) -> usize {
+        let mut of_sets = [0; PAGE / LINE];
+        for &load in &self.lines {
+            let at = self.loads[load].at;
+            of_sets[at.rem_euclid(PAGE.cast_signed()) as usize / LINE] += 1;
+        }
+        of_sets.into_iter().max().unwrap_or_default()
     }
 
     /// Returns the cost of all loads, as a number of loads of whole registers, and the number of
