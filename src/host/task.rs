@@ -822,12 +822,12 @@ impl Filling<'_, '_, '_> {
         // A long block of many loads reads so many cache lines that they may evict each other
         // before the next block reads them again. Therefore a buffer is better if it transposes
         // units, or if the lines certainly evict each other. Otherwise the pattern is used if it
-        // takes fewer operations than a copy of the boxes row by row, with a load and a store for
-        // each row.
+        // takes fewer operations than a copy of the boxes row by row, with a load, a store and a
+        // branch for each row.
         let bytes = block.0.iter().map(|part| part.units() * unit).sum::<usize>();
         let by_rows = pattern.filter(|pattern| {
             let (cycles, length) = pattern.cost();
-            cycles * bytes < 2 * rows * length
+            cycles * bytes < 3 * rows * length
         });
         let steps = loops.iter().map(|axis| axis.extent).product::<usize>();
         let is_short = bytes <= MOST_EXPANDED;
