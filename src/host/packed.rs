@@ -362,7 +362,8 @@ pub(super) fn put_lines(
     bits: u32,
 ) {
     let (start, length) = (first * bits as usize, count * bits as usize);
-    let simd = Simd::here().filter(|_| lines > BAND && length > 0);
+    let are_many = lines > BAND && length > 0;
+    let simd = Simd::here().filter(|_| are_many || length > LONG_LINE_BITS);
     if let Some(simd) = simd
         && pitch == WORD_BYTES
         && let Some(head) = (0..BAND).find(|line| (start + line * length).is_multiple_of(8))
@@ -402,29 +403,32 @@ fn join_lines(
     out: &mut [u8],
     start: usize,
 ) {
-    let (whole, rest) = (length / 64, length % 64);
+    let (whole, rest) = (length / 64, (length % 64) as u32);
     // The low `held` bits of `word` are still to be written, after the bytes that were written so
     // far.
     let mut held = start as u32;
     let mut word = u64::from(out[0] & !(u8::MAX << held));
     let mut written = 0;
     for line in 0..count {
-        let mut words = lines[line * pitch..].as_chunks().0.iter();
-        let words = words.by_ref().take(whole + 1).map(|word| u64::from_le_bytes(*word));
-        for (number, next) in words.enumerate() {
-            let (next, bits) = match number {
-                _ if number < whole => (next, 64),
-                _ => (next & !(u64::MAX << rest), rest as u32),
-            };
+        let words = lines[line * pitch..].as_chunks().0;
+        let places = out[written..].as_chunks_mut().0;
+        for (next, place) in words[..whole].iter().zip(places) {
+            let next = u64::from_le_bytes(*next);
+            *place = (word | next << held).to_le_bytes();
+            // Shift in two steps, because `held` can be 0.
+            word = next >> 1 >> (63 - held);
+        }
+        written += whole * WORD_BYTES;
+        if rest > 0 {
+            let next = u64::from_le_bytes(words[whole]) & !(u64::MAX << rest);
             word |= next << held;
-            if held + bits < 64 {
-                held += bits;
-                continue;
+            held += rest;
+            if held >= 64 {
+                out[written..written + WORD_BYTES].copy_from_slice(&word.to_le_bytes());
+                written += WORD_BYTES;
+                held -= 64;
+                word = next >> (rest - held);
             }
-            out[written..written + WORD_BYTES].copy_from_slice(&word.to_le_bytes());
-            written += WORD_BYTES;
-            word = next.checked_shr(64 - held).unwrap_or(0);
-            held = held + bits - 64;
         }
     }
     let rest = &mut out[written..];
