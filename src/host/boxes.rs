@@ -318,8 +318,8 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
     let mut repeats: SmallVec<[usize; 8]> = smallvec![1; first.ranges.len()];
     let mut outermost = None;
     let mut advances = vec![smallvec![0; first.ranges.len()]; nest.cases().len()];
-    // `boxes` is a limit that the number of boxes of a period cannot exceed: the boxes do not divide
-    // an axis that changes nothing.
+    // `boxes` is a limit that the number of boxes of a period cannot exceed: the boxes do not
+    // divide an axis that changes nothing.
     let (mut size, mut boxes, mut count) = (1_i64, 1_i64, 1_i64);
     for (axis, (low, end)) in first.ranges.iter_mut().enumerate().rev() {
         let extent = *end - *low;

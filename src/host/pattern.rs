@@ -176,8 +176,8 @@ impl Pattern {
     }
 
     /// Returns true if a register needs more than [`MANY_LOADS`] loads on average, or almost as
-    /// many in a long block, or if the block [evicts](Self::evicts) its own lines. Then a buffer may
-    /// be better.
+    /// many in a long block, or if the block [evicts](Self::evicts) its own lines. Then a buffer
+    /// may be better.
     pub(super) fn gathers(&self) -> bool {
         let (loads, stores) = self.registers.operations();
         let almost = if stores > ENOUGH_REGISTERS { stores / 2 } else { 0 };
