@@ -117,9 +117,9 @@ pub(super) struct Repeated {
 }
 
 /// The greatest number of boxes that a period may have. Above it, their list takes too much memory:
-/// about 200 bytes for each box. Below it, the boxes of a longer period are computed again for each
-/// repetition, which takes longer than the copy if they are small: 40,000 boxes in `s8[28519,384]`
-/// from `T(32,128)(4,1)` to `T(3,10)`.
+/// about 200 bytes for each box. With a lower limit, the boxes of a period above it are computed
+/// again for each repetition, which takes longer than the copy if they are small: 40,000 boxes in
+/// `s8[28519,384]` from `T(32,128)(4,1)` to `T(3,10)`.
 const MOST_BOXES_OF_PERIOD: i64 = 1 << 17;
 
 /// The greatest number of positions in a period with which an axis is kept whole inside it, if the
@@ -285,8 +285,8 @@ pub(super) struct Periods {
 ///
 /// `number` is the index of the first case that can apply: none of its guards fails in the whole
 /// box. If the box is not a whole number of periods, the result is a cut that separates the
-/// remainder. Returns `None` if the nest has no quotients, if the periods are too long or too few,
-/// or if lookups vary.
+/// remainder. Returns `None` if the nest has no quotients, if a period may have too many boxes, if
+/// there are too few periods, or if lookups vary.
 fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
     if nest.quotients().is_empty() {
         return None;
@@ -318,8 +318,8 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
     let mut repeats: SmallVec<[usize; 8]> = smallvec![1; first.ranges.len()];
     let mut outermost = None;
     let mut advances = vec![smallvec![0; first.ranges.len()]; nest.cases().len()];
-    // `boxes` is a limit that the number of boxes of a period cannot exceed: the boxes do not
-    // divide an axis that changes nothing.
+    // `boxes` is an upper bound of the number of boxes of a period: an axis that changes nothing is
+    // not divided.
     let (mut size, mut boxes, mut count) = (1_i64, 1_i64, 1_i64);
     for (axis, (low, end)) in first.ranges.iter_mut().enumerate().rev() {
         let extent = *end - *low;

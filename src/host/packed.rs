@@ -18,8 +18,8 @@ const LONG_PIECE: usize = 64;
 /// one packed register to the caller.
 const LEAST_GROUPS: usize = 4;
 
-/// The longest line, in bits, that is shifted a word at a time although this processor has longer
-/// registers.
+/// The length of a line, in bits, up to which a few lines are shifted a word at a time although
+/// this processor has longer registers.
 const LONG_LINE_BITS: usize = 128;
 
 /// The size of a word in which bits are shifted, in bytes.
@@ -362,9 +362,10 @@ pub(super) fn put_lines(
     bits: u32,
 ) {
     let (start, length) = (first * bits as usize, count * bits as usize);
-    let are_many = lines > BAND && length > 0;
-    let simd = Simd::here().filter(|_| are_many || length > LONG_LINE_BITS);
+    let shortest = if lines > BAND { 1 } else { LONG_LINE_BITS + 1 };
+    let simd = Simd::here().filter(|_| length >= shortest);
     if let Some(simd) = simd
+        && lines > BAND
         && pitch == WORD_BYTES
         && let Some(head) = (0..BAND).find(|line| (start + line * length).is_multiple_of(8))
     {
@@ -403,7 +404,7 @@ fn join_lines(
     out: &mut [u8],
     start: usize,
 ) {
-    let (whole, rest) = (length / 64, (length % 64) as u32);
+    let (whole, past) = (length / 64, (length % 64) as u32);
     // The low `held` bits of `word` are still to be written, after the bytes that were written so
     // far.
     let mut held = start as u32;
@@ -419,15 +420,15 @@ fn join_lines(
             word = next >> 1 >> (63 - held);
         }
         written += whole * WORD_BYTES;
-        if rest > 0 {
-            let next = u64::from_le_bytes(words[whole]) & !(u64::MAX << rest);
+        if past > 0 {
+            let next = u64::from_le_bytes(words[whole]) & !(u64::MAX << past);
             word |= next << held;
-            held += rest;
+            held += past;
             if held >= 64 {
                 out[written..written + WORD_BYTES].copy_from_slice(&word.to_le_bytes());
                 written += WORD_BYTES;
                 held -= 64;
-                word = next >> (rest - held);
+                word = next >> (past - held);
             }
         }
     }
@@ -599,7 +600,8 @@ mod tests {
             {
                 let width = count.div_ceil(per);
                 for pitch in [width + first % 2, width.max(WORD_BYTES)] {
-                    let number = ((1990 - WORD_BYTES) / pitch.max(1)).min(first * 27 + 1);
+                    let number = [1, 28, 2, 82, 5, 136, 8, 190, 9][first];
+                    let number = ((1990 - WORD_BYTES) / pitch.max(1)).min(number);
                     let mut expected = vec![0xa5; (first + number * count).div_ceil(per) + 9];
                     for line in 0..number {
                         let to = first + line * count;

@@ -42,8 +42,8 @@ pub(super) const FEW_LOADS: usize = 4;
 const MANY_LOADS: usize = 8;
 
 /// The greatest number of cache lines at equal places of pages that one block may load, if later
-/// blocks load them again. These lines share a set of the first-level cache, and often one of the
-/// second level, which together hold 16 to 32 of them.
+/// blocks load them again. These lines share a set of the first-level cache, and if they are far
+/// apart also one of the second level. Two such sets hold 16 to 32 lines.
 const MOST_OF_SET: usize = 32;
 
 /// The greatest number of loads in one slice of the destination before the next slice is written.
@@ -134,8 +134,8 @@ impl Pattern {
     }
 
     /// Returns the pattern of a block. If the loops allow it, first repeats the block until it has
-    /// at least `enough` registers. Also returns `None` if `enough` is not 1 and the
-    /// block [gathers](Self::gathers): a single register is tried then.
+    /// at least `enough` registers. Also returns `None` if `enough` is not 1 and
+    /// registers need more than [`MANY_LOADS`] loads: a single register is tried then.
     fn of_block(
         simd: Simd,
         unit: usize,

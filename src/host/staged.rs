@@ -319,7 +319,7 @@ impl TileMover {
         matches!(self, Self::Plan(plan) if matches!(plan.mover, Mover::Transpose(_)))
     }
 
-    /// Returns true if the mover is a pattern whose registers need many loads.
+    /// Returns true if the mover is a pattern that [gathers](Pattern::gathers).
     pub(super) fn gathers(&self) -> bool {
         matches!(self, Self::Pattern(pattern) if pattern.gathers())
     }
@@ -417,8 +417,10 @@ impl TileChoice {
         // A buffer gains nothing for units of a piece that are close together in the destination as
         // well.
         let apart = |&axis: &usize| in_piece[axis] && axes[axis].dst.unsigned_abs() >= LINE;
-        // The axes of the run, innermost first. Steps of one run are one place.
-        let (mut run, mut of_run): (_, SmallVec<[usize; 8]>) = (unit, smallvec![1; axes.len()]);
+        // The axes of the run, innermost first. `of_run` has the number of steps that each axis
+        // takes inside a run, which are one place of the destination.
+        let mut of_run: SmallVec<[usize; 8]> = smallvec![1; axes.len()];
+        let mut run = unit;
         while run < sizes.run
             && let Some(axis) = axes.iter().position(|axis| axis.dst == run.cast_signed())
         {

@@ -821,24 +821,23 @@ impl Filling<'_, '_, '_> {
         }
         // A long block of many loads reads so many cache lines that they may evict each other
         // before the next block reads them again. Therefore a buffer is better if it transposes
-        // units, or if the lines certainly evict each other. Otherwise the pattern is used if it
-        // takes fewer operations than a copy of the boxes row by row, with a load, a store and a
-        // branch for each row.
+        // units, or if so many lines are at equal places of pages that they evict each other.
+        // Otherwise the pattern is used if it takes fewer operations than a copy of the boxes row
+        // by row, with a load, a store and a branch for each row.
         let bytes = block.0.iter().map(|part| part.units() * unit).sum::<usize>();
         let by_rows = pattern.filter(|pattern| {
             let (cycles, length) = pattern.cost();
             cycles * bytes < 3 * rows * length
         });
         let steps = loops.iter().map(|axis| axis.extent).product::<usize>();
-        let is_short = bytes <= MOST_EXPANDED;
-        let may_stage = bytes * steps >= LEAST_STAGED && (is_short || by_rows.is_some());
-        if by_rows.is_none() && !may_stage {
+        let (is_short, is_large) = (bytes <= MOST_EXPANDED, bytes * steps >= LEAST_STAGED);
+        if by_rows.is_none() && !(is_short && is_large) {
             return None;
         }
         let SeparateBoxes { transposed, positions, .. } = self.separately(group);
         let by_rows = by_rows.filter(|_| transposed == 0);
         let evicts = by_rows.as_ref().is_some_and(|of| of.evicts());
-        let staged = may_stage && (is_short || evicts) && 4 * transposed <= 3 * positions;
+        let staged = is_large && (is_short || evicts) && 4 * transposed <= 3 * positions;
         // A pattern is better than the buffer if a loop goes from slice to slice of the
         // destination, because the pass that copies from the buffer starts again at each step.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
@@ -1079,9 +1078,9 @@ impl Filling<'_, '_, '_> {
             let parts = (vec![block], smallvec![scale]);
             pattern = self.pattern(simd, plan.unit, &parts, &loops).map(|pattern| (pattern, scale));
         }
-        // True if units are far apart in the source, so that a pattern would need many loads, or so
-        // that a plan would copy them one by one. In a buffer, they are close enough together to be
-        // transposed in registers.
+        // True if units are far apart in the source, so that a pattern would need many loads or
+        // would lose lines from the cache, or so that a plan would copy them one by one. In a
+        // buffer, they are close enough together to be transposed in registers.
         let gathers = match &pattern {
             Some((pattern, _)) => pattern.gathers(),
             None => {
@@ -1104,7 +1103,7 @@ impl Filling<'_, '_, '_> {
         {
             return CopyStep::Staged { copy, source, from, to };
         }
-        // Long rows are selected faster than a pattern puts together single registers.
+        // Without a buffer, long rows are selected faster than by such a pattern.
         if let Some((pattern, scale)) = pattern
             && !(gathers && plan.selects_long_rows())
         {

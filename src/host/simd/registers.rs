@@ -106,8 +106,8 @@ pub(in crate::host) struct Registers {
     written: (isize, isize),
     /// True if all registers are stored whole, at multiples of cache lines.
     fills_lines: bool,
-    /// The indices of loads that are at least a cache line apart, so that each line is prefetched
-    /// only once.
+    /// The indices of loads that are at least a cache line apart, so that each line is counted and
+    /// prefetched only once.
     lines: Vec<usize>,
 }
 
@@ -343,7 +343,7 @@ impl Registers {
         let mut of_sets = [0; PAGE / LINE];
         for &load in &self.lines {
             let at = self.loads[load].at;
-            of_sets[at.rem_euclid(PAGE.cast_signed()) as usize / LINE] += 1;
+            of_sets[at.rem_euclid(PAGE.cast_signed()).cast_unsigned() / LINE] += 1;
         }
         of_sets.into_iter().max().unwrap_or_default()
     }
