@@ -282,6 +282,11 @@ impl TilePlan {
             }
     }
 
+    /// Returns true if units that registers could transpose are copied one by one.
+    pub(super) fn copies_single_units(&self) -> bool {
+        matches!(self.mover, Mover::Units) && matches!(self.unit, 1 | 2 | 4 | 8)
+    }
+
     /// Returns true if the registers of long rows are selected from loads.
     pub(super) fn selects_long_rows(&self) -> bool {
         let row = self.rows.dst.len() * self.unit;

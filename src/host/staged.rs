@@ -319,9 +319,13 @@ impl TileMover {
         matches!(self, Self::Plan(plan) if matches!(plan.mover, Mover::Transpose(_)))
     }
 
-    /// Returns true if the mover is a pattern that [gathers](Pattern::gathers).
+    /// Returns true if the mover is a pattern that [gathers](Pattern::gathers), or copies single
+    /// units.
     pub(super) fn gathers(&self) -> bool {
-        matches!(self, Self::Pattern(pattern) if pattern.gathers())
+        match self {
+            Self::Plan(plan) => plan.copies_single_units(),
+            Self::Pattern(pattern) => pattern.gathers(),
+        }
     }
 
     /// Returns the approximate memory that the mover occupies, in bytes.

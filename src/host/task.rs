@@ -1083,11 +1083,7 @@ impl Filling<'_, '_, '_> {
         // buffer, they are close enough together to be transposed in registers.
         let gathers = match &pattern {
             Some((pattern, _)) => pattern.gathers(),
-            None => {
-                task.simd.is_some()
-                    && matches!(plan.mover, Mover::Units)
-                    && matches!(plan.unit, 1 | 2 | 4 | 8)
-            }
+            None => task.simd.is_some() && plan.copies_single_units(),
         };
         if !has_whole_bytes(task.nest) {
             return match self.packed(&plan, axes, (from, to)) {
