@@ -835,19 +835,22 @@ impl Filling<'_, '_, '_> {
             return None;
         }
         let SeparateBoxes { transposed, positions, .. } = self.separately(group);
-        let by_rows = by_rows.filter(|_| transposed == 0);
-        let evicts = by_rows.as_ref().is_some_and(|of| of.evicts());
+        // If boxes are transposed in registers, the pattern is only better than a buffer that does
+        // not transpose.
+        let beats_boxes = by_rows.is_some() && transposed == 0;
+        let evicts = beats_boxes && by_rows.as_ref().is_some_and(|of| of.evicts());
         let staged = is_large && (is_short || evicts) && 4 * transposed <= 3 * positions;
         // A pattern is better than the buffer if a loop goes from slice to slice of the
         // destination, because the pass that copies from the buffer starts again at each step.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
-        let staged = staged && (by_rows.is_none() || !loops.iter().any(leaves));
+        let staged = staged && !(beats_boxes && loops.iter().any(leaves));
         let expanded = if staged { self.expanded(simd, unit, block, loops) } else { None };
-        match (expanded, by_rows) {
-            (Some(copy), pattern) if pattern.is_none() || evicts || copy.transposes() => {
+        match expanded {
+            Some(copy) if by_rows.is_none() || evicts || copy.transposes() => {
                 Some(BlockCopy::Expanded(copy))
             }
-            (_, pattern) => pattern.map(BlockCopy::Pattern),
+            None if !beats_boxes => None,
+            _ => by_rows.map(BlockCopy::Pattern),
         }
     }
 

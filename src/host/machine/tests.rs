@@ -107,6 +107,8 @@ const COPIES: &[TestCopy] = &[
     ("u8[65,96,2,8]{2,0,1,3:T(32,128)(4,1)}", "u8[65,96,2,8]", &[]),
     ("s8[64,197,12]{2,0,1:T(32,128)(4,1)}", "s8[64,197,12]{1,2,0:T(6,6)}", &[]),
     ("s8[60,4,2,65]{2,3,1,0:T(32,128)(4,1)}", "s8[60,4,2,65]", &[]),
+    // Boxes of which most are transposed, although a pattern is faster.
+    ("u16[301,69,11]{0,2,1:T(8,128)(2,1)}", "u16[301,69,11]", &[]),
     // A period of many positions and two boxes.
     ("u8[577,10,2,128]{0,1,2,3:T(32,128)(4,1)}", "u8[577,10,2,128]{2,3,1,0:T(4,4)}", &[]),
     // Rows of distant units, each repeated 17 times.
