@@ -134,8 +134,8 @@ impl Pattern {
     }
 
     /// Returns the pattern of a block. If the loops allow it, first repeats the block until it has
-    /// at least `enough` registers. Also returns `None` if `enough` is not 1 and
-    /// registers need more than [`MANY_LOADS`] loads: a single register is tried then.
+    /// at least `enough` registers. Also returns `None` if `enough` is not 1 and registers need
+    /// more than [`MANY_LOADS`] loads on average: a single register is tried then.
     fn of_block(
         simd: Simd,
         unit: usize,
@@ -188,7 +188,7 @@ impl Pattern {
     /// evict each other from the caches before; see [`MOST_OF_SET`].
     pub(super) fn evicts(&self) -> bool {
         let again = |of: &PatternLoop| (1..LINE).contains(&of.src.unsigned_abs());
-        self.registers.lines_of_set() > MOST_OF_SET && self.loops.iter().any(again)
+        self.loops.iter().any(again) && self.registers.lines_of_set() > MOST_OF_SET
     }
 
     /// Returns the approximate number of cycles that a block takes, and its length in bytes.

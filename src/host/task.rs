@@ -838,7 +838,7 @@ impl Filling<'_, '_, '_> {
         // If boxes are transposed in registers, the pattern is only better than a buffer that does
         // not transpose.
         let beats_boxes = by_rows.is_some() && transposed == 0;
-        let evicts = beats_boxes && by_rows.as_ref().is_some_and(|of| of.evicts());
+        let evicts = transposed == 0 && by_rows.as_ref().is_some_and(|of| of.evicts());
         let staged = is_large && (is_short || evicts) && 4 * transposed <= 3 * positions;
         // A pattern is better than the buffer if a loop goes from slice to slice of the
         // destination, because the pass that copies from the buffer starts again at each step.

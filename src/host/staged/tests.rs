@@ -153,8 +153,7 @@ fn packed_units_are_packed_in_runs() {
     }
 }
 
-/// The units of a piece that one run of the destination takes count as one place, and those of
-/// other runs as places of their own.
+/// Each run of the destination that takes units of a piece counts as one place.
 #[test]
 fn a_piece_belongs_to_several_runs() {
     let axes = [
