@@ -22,7 +22,7 @@ use super::{
     pattern::blocks_of_axis,
     pieces::{Destination as _, DestinationSlices},
     plane::{PlanAxis, merged, spread},
-    simd::{BitBlock, BitRegister, BitTerm, ByteTable, PatternLoop, Simd, WIDTH},
+    simd::{BitBlock, BitLane, BitRegister, BitTerm, ByteTable, PatternLoop, Simd, WIDTH},
     staged::each_tile,
 };
 
@@ -39,10 +39,14 @@ const MOST_BLOCK_BITS: usize = 1 << 12;
 /// The largest size of the tables of all blocks, in bytes.
 const MOST_TABLE_BYTES: usize = 1 << 16;
 
-/// The approximate number of processor cycles for a block that follows another one at a distance of
-/// whole bytes on both sides, and for any other block.
+/// The approximate number of processor cycles for a block besides its registers, and to start
+/// blocks with the same first bits.
 const REPEATED_CYCLES: usize = 10;
 const BLOCK_CYCLES: usize = 100;
+
+/// The number of blocks with the same first bits that are written before those with others, if both
+/// are in a loop. The lines of memory that these blocks share should stay in the first-level cache.
+const ALIKE: usize = 8;
 
 /// The approximate number of processor cycles for a register of a few pieces. It is used to compare
 /// blocks of different lengths.
@@ -174,9 +178,9 @@ impl BitPattern {
     /// Returns the register of `length` bytes at byte `at` of a block, which begins at the given
     /// bits of a byte of the source and of the destination.
     fn register(&self, first: (usize, usize), (at, length): (usize, usize)) -> Option<BitRegister> {
-        let lanes = self.bits.lanes();
         let bits: Vec<Option<isize>> = self.bits_of(first, (at, length)).collect();
-        let loads = Loads::of(&bits, self.bits);
+        let lanes = PlannedLane::all(&bits, self.bits);
+        let loads = Loads::of(&bits, lanes.len());
         let length_of_piece = loads.length.cast_signed();
         let mut terms = Vec::new();
         for offsets in loads.terms() {
@@ -188,35 +192,32 @@ impl BitPattern {
             for (piece, from) in from.iter_mut().enumerate() {
                 *from = i32::try_from(offsets[piece.min(offsets.len() - 1)]).ok()?;
             }
-            let mut of_lanes = vec![(ByteTable([0; WIDTH]), 0); lanes];
-            for (number, bit) in bits.iter().enumerate() {
-                let Some(bit) = bit else { continue };
-                let byte = bit.div_euclid(8);
-                // If any piece contains the byte, the last one that starts at or before it does.
-                let Some(piece) = offsets.partition_point(|&offset| offset <= byte).checked_sub(1)
-                else {
-                    continue;
-                };
-                let inside = byte - offsets[piece];
-                if inside < length_of_piece {
-                    let (table, mask) = &mut of_lanes[number % lanes];
-                    table.0[number / lanes] =
-                        (piece.cast_signed() * length_of_piece + inside).cast_unsigned() as u8;
-                    *mask |= 1 << (number / lanes);
+            let of_lane = |lane: &PlannedLane| {
+                let mut selected = (ByteTable([0; WIDTH]), 0);
+                for (place, byte) in lane.bytes.iter().enumerate() {
+                    let Some(byte) = byte else { continue };
+                    // If any piece contains the byte, it is the last one that starts at or before
+                    // the byte.
+                    let Some(piece) =
+                        offsets.partition_point(|offset| offset <= byte).checked_sub(1)
+                    else {
+                        continue;
+                    };
+                    let inside = byte - offsets[piece];
+                    if inside < length_of_piece {
+                        let index = piece.cast_signed() * length_of_piece + inside;
+                        selected.0.0[place] = index.cast_unsigned() as u8;
+                        selected.1 |= 1 << place;
+                    }
                 }
-            }
+                selected
+            };
+            let of_lanes = lanes.iter().map(of_lane).collect();
             let (pieces, length) = (pieces as u8, loads.length as u8);
             terms.push(BitTerm { from, pieces, length, lanes: of_lanes });
         }
-        let mut shifts = vec![ByteTable([0; WIDTH]); lanes];
-        for (number, bit) in bits.iter().enumerate() {
-            let (byte, lane) = (number / lanes, number % lanes);
-            // The shift counts from the eight bytes around `byte`, and rotates.
-            let bit = bit.map_or(0, |bit| bit.rem_euclid(8)).cast_unsigned();
-            let shift = byte % 8 * 8 + bit + 64 - lane * self.bits.dst as usize;
-            shifts[lane].0[byte] = (shift % 64) as u8;
-        }
-        Some(BitRegister { to: at, length, terms, shifts })
+        let lanes = lanes.into_iter().map(|lane| lane.moves).collect();
+        Some(BitRegister { to: at, length, terms, lanes })
     }
 
     /// Returns the approximate number of processor cycles for 64 units. Counts the loads of a
@@ -226,12 +227,13 @@ impl BitPattern {
         let first = self.bits.first_bits(first);
         let at = bytes / 2 / WIDTH * WIDTH;
         let bits: Vec<Option<isize>> = self.bits_of(first, (at, WIDTH)).collect();
-        let of_register = Loads::of(&bits, self.bits).cycles(self.bits);
-        let start = if self.loops.last().is_none_or(|of| self.is_whole(of)) {
-            REPEATED_CYCLES
-        } else {
-            BLOCK_CYCLES
-        };
+        let lanes = PlannedLane::all(&bits, self.bits).len();
+        let of_register = Loads::of(&bits, lanes).cycles(lanes);
+        let together = self.loops.last().map_or(1, |of| match self.period(of) {
+            1 => of.times,
+            period => of.times.div_ceil(period).min(ALIKE),
+        });
+        let start = REPEATED_CYCLES + BLOCK_CYCLES / together;
         (of_register * bytes.div_ceil(WIDTH) + start) * 64 / self.reads.len()
     }
 
@@ -250,9 +252,12 @@ impl BitPattern {
         })
     }
 
-    /// Returns true if all steps of a loop move by whole bytes on both sides.
-    fn is_whole(&self, of: &PatternLoop) -> bool {
-        self.bits.first_bits((of.src, of.dst)) == (0, 0)
+    /// Returns the number of steps of a loop after which the first bits of its blocks are the same
+    /// again: 1, 2, 4 or 8.
+    fn period(&self, of: &PatternLoop) -> usize {
+        let is_whole =
+            |steps: &isize| self.bits.first_bits((steps * of.src, steps * of.dst)) == (0, 0);
+        [1, 2, 4].into_iter().find(is_whole).unwrap_or(8).cast_unsigned()
     }
 
     /// Copies the box from unit `from` of the source to unit `to` of the destination.
@@ -261,20 +266,30 @@ impl BitPattern {
         (source, from): (&[u8], isize),
         (destination, to): (&mut DestinationSlices, isize),
     ) {
-        // All blocks of an innermost loop of whole bytes in one slice are written at once.
-        let whole = |of: &PatternLoop| {
+        // Blocks of an innermost loop in one slice are written several at a time.
+        let in_slice = |of: &PatternLoop| {
             let extent = of.dst.unsigned_abs() * of.times;
-            self.is_whole(of) && extent >> destination.shift == 0
+            extent >> destination.shift == 0
         };
         let (inner, outer) = match self.loops.split_last() {
-            Some((inner, outer)) if whole(inner) => (Some(*inner), outer),
-            _ => (None, &self.loops[..]),
+            Some((inner, outer)) if in_slice(inner) => (*inner, outer),
+            _ => (PatternLoop { times: 1, src: 0, dst: 0, last: None }, &self.loops[..]),
         };
-        let last = inner.and_then(|of| of.last);
-        let (times, src, dst) = inner.map_or((1, 0, 0), |of| (of.times, of.src, of.dst));
+        let (src, dst) = (inner.src, inner.dst);
+        let period = self.period(&inner);
+        let in_chunk = if period == 1 { inner.times } else { ALIKE * period };
         each_tile(outer, from, to, &mut |from, to| {
-            self.blocks((source, from), (destination, to), times, (src, dst));
-            if let Some((src, dst)) = last {
+            for chunk in (0..inner.times).step_by(in_chunk.max(1)) {
+                let end = inner.times.min(chunk + in_chunk);
+                for first in chunk..end.min(chunk + period) {
+                    let (times, steps) = ((end - first).div_ceil(period), period.cast_signed());
+                    let at = first.cast_signed();
+                    let (from, to) = (from + at * src, to + at * dst);
+                    let step = (steps * src, steps * dst);
+                    self.blocks((source, from), (destination, to), times, step);
+                }
+            }
+            if let Some((src, dst)) = inner.last {
                 self.blocks((source, from + src), (destination, to + dst), 1, (0, 0));
             }
         });
@@ -371,6 +386,114 @@ fn steps_of_block(bits: Bits, axis: PlanAxis, row: usize) -> usize {
     choices.chain(all).min_by_key(cycles).unwrap_or(1)
 }
 
+/// Bits of a byte of the destination that follow each other in the source.
+#[derive(Clone, Copy)]
+struct BitPart {
+    /// The first bit in the source.
+    bit: isize,
+    /// The first bit in the byte.
+    first: usize,
+    /// The number of bits.
+    bits: usize,
+}
+
+impl BitPart {
+    /// Returns the bytes of the source that contain the part: one or two.
+    fn bytes(self) -> impl Iterator<Item = isize> {
+        let last = self.bit + self.bits.cast_signed() - 1;
+        self.bit.div_euclid(8)..=last.div_euclid(8)
+    }
+}
+
+/// At most one part of each byte of a register.
+struct PlannedLane {
+    /// The byte of the source that the shuffle selects for each byte of the register.
+    bytes: [Option<isize>; WIDTH],
+    moves: BitLane,
+}
+
+impl PlannedLane {
+    fn new() -> Self {
+        let nothing = ByteTable([0; WIDTH]);
+        Self { bytes: [None; WIDTH], moves: BitLane { shifts: nothing, values: nothing } }
+    }
+
+    /// Returns the lanes for units that begin at the given bits of the source.
+    fn all(bits: &[Option<isize>], of: Bits) -> Vec<Self> {
+        let units = Self::of_units(bits, of);
+        if of.src != of.dst {
+            return units;
+        }
+        Self::of_parts(bits, of).filter(|parts| parts.len() < units.len()).unwrap_or(units)
+    }
+
+    /// Returns a lane for the first unit of every byte, one for the second unit, and so on.
+    fn of_units(bits: &[Option<isize>], of: Bits) -> Vec<Self> {
+        let mut lanes: Vec<Self> = (0..of.lanes()).map(|_| Self::new()).collect();
+        for (unit, bit) in bits.iter().enumerate() {
+            let Some(bit) = *bit else { continue };
+            let (byte, lane) = (unit / of.lanes(), unit % of.lanes());
+            let (first, bits) = (lane * of.dst as usize, of.src.min(of.dst) as usize);
+            lanes[lane].put(byte, byte % 8, BitPart { bit, first, bits });
+        }
+        lanes
+    }
+
+    /// Returns lanes for parts of several units. Returns `None` if there would be more than 8.
+    fn of_parts(bits: &[Option<isize>], of: Bits) -> Option<Vec<Self>> {
+        let width = of.dst as usize;
+        let mut lanes: Vec<Self> = Vec::new();
+        for (byte, units) in bits.chunks(of.lanes()).enumerate() {
+            let mut parts: SmallVec<[BitPart; 8]> = SmallVec::new();
+            for (unit, bit) in units.iter().enumerate() {
+                let Some(bit) = *bit else { continue };
+                match parts.last_mut() {
+                    Some(last) if bit == last.bit + last.bits.cast_signed() => last.bits += width,
+                    _ => parts.push(BitPart { bit, first: unit * width, bits: width }),
+                }
+            }
+            for part in parts {
+                let place = |lane: usize| Some((lane, lanes[lane].place(byte, part)?));
+                let (lane, place) =
+                    (0..lanes.len()).find_map(place).unwrap_or((lanes.len(), byte % 8));
+                if lane == 8 {
+                    return None;
+                }
+                if lane == lanes.len() {
+                    lanes.push(Self::new());
+                }
+                lanes[lane].put(byte, place, part);
+            }
+        }
+        Some(lanes)
+    }
+
+    /// Returns where the shuffle may move the bytes that contain a part of `byte`: the place of the
+    /// first of them in the eight bytes around `byte`. The place after the last one is the first
+    /// one. Returns `None` if there is no room.
+    fn place(&self, byte: usize, part: BitPart) -> Option<usize> {
+        if self.moves.values.0[byte] != 0 {
+            return None;
+        }
+        let around = &self.bytes[byte / 8 * 8..][..8];
+        let fits = |place: &usize| {
+            part.bytes().zip(*place..).all(|(of, at)| around[at % 8].is_none_or(|has| has == of))
+        };
+        let is_there = |place: &usize| around[*place].is_some() && fits(place);
+        (0..8).find(is_there).or_else(|| (0..8).find(fits))
+    }
+
+    /// Adds a part of `byte` at a place that [`Self::place`] returned.
+    fn put(&mut self, byte: usize, place: usize, part: BitPart) {
+        for (of, at) in part.bytes().zip(place..) {
+            self.bytes[byte / 8 * 8 + at % 8] = Some(of);
+        }
+        let bit = place * 8 + part.bit.rem_euclid(8).cast_unsigned();
+        self.moves.shifts.0[byte] = ((bit + 64 - part.first) % 64) as u8;
+        self.moves.values.0[byte] = u8::MAX >> (8 - part.bits) << part.first;
+    }
+}
+
 /// The loads that contain all units of a register.
 struct Loads {
     /// The length of a piece, in bytes: 64, 32, 16 or 8.
@@ -380,13 +503,14 @@ struct Loads {
 }
 
 impl Loads {
-    /// Chooses the loads for units that begin at the given bits of the source.
-    fn of(bits: &[Option<isize>], of: Bits) -> Self {
+    /// Chooses the loads for units that begin at the given bits of the source, for a register of so
+    /// many lanes.
+    fn of(bits: &[Option<isize>], lanes: usize) -> Self {
         let mut bytes: Vec<isize> = bits.iter().flatten().map(|bit| bit.div_euclid(8)).collect();
         bytes.sort_unstable();
         bytes.dedup();
         let ways = [64, 32, 16, 8].map(|length| Self::of_length(&bytes, length));
-        ways.into_iter().min_by_key(|way| way.cycles(of)).expect("four ways")
+        ways.into_iter().min_by_key(|way| way.cycles(lanes)).expect("four ways")
     }
 
     /// Returns loads in pieces of `length` bytes that contain all `bytes`, which are sorted.
@@ -407,9 +531,9 @@ impl Loads {
         self.offsets.chunks(WIDTH / self.length)
     }
 
-    /// Returns the approximate number of processor cycles for a register.
-    fn cycles(&self, of: Bits) -> usize {
-        let lanes = of.lanes();
+    /// Returns the approximate number of processor cycles for a register of so many lanes.
+    fn cycles(&self, lanes: usize) -> usize {
+        let lanes = BitBlock::whole_lanes(lanes);
         let of_piece = if self.length == WIDTH { 4 } else { 3 };
         4 + 2 * lanes + self.terms().len() * 2 * lanes + self.offsets.len() * of_piece / 2
     }

@@ -1,12 +1,14 @@
 //! Puts registers of 64 bytes together from bits that lie anywhere in a source, with the byte
 //! shuffles and bit-field shifts of AVX-512.
 //!
-//! The units of the destination that begin at the same bit of a byte form a *lane*: one lane for
-//! bytes, two for units of 4 bits, and eight for single bits. In each lane, a shuffle moves the
-//! byte that contains a unit to the byte of the destination, and a shift moves the unit to its
-//! bits.
+//! A byte of the destination has one or more *parts*: bits that follow each other in the source
+//! too. A register is put together in *lanes*, each of which has at most one part of every byte. In
+//! a lane, a shuffle moves the bytes that contain the parts to the same eight bytes as the places
+//! of the parts, and a shift for each byte then moves its part to its place.
 
 #![allow(unsafe_code)] // Register loads and stores take pointers.
+
+use std::iter::repeat_n;
 
 use super::{super::bits::Bits, set::Simd};
 
@@ -29,9 +31,20 @@ pub(in crate::host) struct BitTerm {
     pub(in crate::host) pieces: u8,
     /// The length of a piece, in bytes: 64, 32, 16 or 8. All pieces together fit into a register.
     pub(in crate::host) length: u8,
-    /// An entry for each lane: the byte of the register that a shuffle moves to each byte of the
-    /// destination, and a mask of the bytes that this term provides.
+    /// An entry for each lane: the byte of the register that a shuffle moves to each byte, and a
+    /// mask of the bytes that this term provides.
     pub(in crate::host) lanes: Vec<(ByteTable, u64)>,
+}
+
+/// The parts of the bytes of a register that are moved together.
+#[derive(Clone, Debug)]
+pub(in crate::host) struct BitLane {
+    /// The first of the eight bits that are moved to each byte, counted from the first bit of the
+    /// eight bytes around it after the shuffle. The bits that follow the last of these bytes are
+    /// those of the first one.
+    pub(in crate::host) shifts: ByteTable,
+    /// The bits of each byte that belong to a part of this lane.
+    pub(in crate::host) values: ByteTable,
 }
 
 /// Some bytes of a block of the destination that are stored at a time.
@@ -43,9 +56,10 @@ pub(in crate::host) struct BitRegister {
     pub(in crate::host) length: usize,
     /// The loads.
     pub(in crate::host) terms: Vec<BitTerm>,
-    /// A table for each lane: the bits that are shifted to the start of each byte, counted from the
-    /// first bit of the eight bytes around it.
-    pub(in crate::host) shifts: Vec<ByteTable>,
+    /// The lanes, as many as each term has, and at most 8. If units are widened with their sign
+    /// bits, the first lane has the first unit of every byte, the second lane the second unit, and
+    /// so on.
+    pub(in crate::host) lanes: Vec<BitLane>,
 }
 
 /// The loads of a register without their tables, and the place of the register in the block.
@@ -72,9 +86,12 @@ struct LoadedTerm {
 #[derive(Clone, Debug)]
 pub(in crate::host) struct BitBlock {
     bits: Bits,
+    /// The number of lanes of each register, with empty ones: 1, 2, 3, 4, 6 or 8.
+    lanes: usize,
     registers: Vec<StoredRegister>,
     terms: Vec<LoadedTerm>,
-    /// The tables of the terms of each register, followed by its shifts.
+    /// The tables of the terms of each register, followed by the shifts and the values of its
+    /// lanes.
     tables: Vec<ByteTable>,
     /// The bytes that each lane of each term provides.
     masks: Vec<u64>,
@@ -94,16 +111,17 @@ impl BitBlock {
     ///
     /// Panics if there are no registers, if a register does not lie inside the block or has another
     /// length than 8, 16, 32 or 64 bytes, if the pieces of a term are not 1 of 64 bytes, 2 of 32, 4
-    /// of 16, or 2, 4 or 8 of 8 bytes, or if a lane lacks a table.
+    /// of 16, or 2, 4 or 8 of 8 bytes, or if a term has another number of lanes than its register.
     pub(in crate::host) fn new(
         bits: Bits,
         registers: &[BitRegister],
         bytes: usize,
         kept: [u8; 2],
     ) -> Self {
-        let lanes = bits.lanes();
+        let most = registers.iter().map(|register| register.lanes.len()).max();
         let mut block = Self {
             bits,
+            lanes: Self::whole_lanes(most.expect("registers")),
             registers: Vec::new(),
             terms: Vec::new(),
             tables: Vec::new(),
@@ -112,11 +130,11 @@ impl BitBlock {
             kept,
             loads: (isize::MAX, isize::MIN),
         };
-        assert!(!registers.is_empty() && matches!(lanes, 1 | 2 | 4 | 8), "{lanes} lanes");
-        for BitRegister { to, length, terms, shifts } in registers {
+        let nothing = ByteTable([0; WIDTH]);
+        for BitRegister { to, length, terms, lanes } in registers {
             assert!(matches!(*length, 8 | 16 | 32 | WIDTH), "{length} bytes");
             assert!(to + length <= bytes, "a register outside the block");
-            assert_eq!(shifts.len(), lanes);
+            let added = block.lanes - lanes.len();
             block.registers.push(StoredRegister { to: *to, length: *length, terms: terms.len() });
             for BitTerm { from, pieces, length, lanes: of_lanes } in terms {
                 let size = (usize::from(*pieces), usize::from(*length));
@@ -124,7 +142,7 @@ impl BitBlock {
                     matches!(size, (1, WIDTH) | (2, 32) | (4, 16) | (2 | 4 | 8, 8)),
                     "{size:?}"
                 );
-                assert_eq!(of_lanes.len(), lanes);
+                assert_eq!(of_lanes.len(), lanes.len());
                 for &from in &from[..size.0] {
                     let from = from as isize;
                     let (low, end) = block.loads;
@@ -132,11 +150,26 @@ impl BitBlock {
                 }
                 block.terms.push(LoadedTerm { from: *from, pieces: *pieces, length: *length });
                 block.tables.extend(of_lanes.iter().map(|(table, _)| table));
+                block.tables.extend(repeat_n(nothing, added));
                 block.masks.extend(of_lanes.iter().map(|(_, mask)| mask));
+                block.masks.extend(repeat_n(0, added));
             }
-            block.tables.extend(shifts);
+            for table in [|lane: &BitLane| lane.shifts, |lane: &BitLane| lane.values] {
+                block.tables.extend(lanes.iter().map(table));
+                block.tables.extend(repeat_n(nothing, added));
+            }
         }
         block
+    }
+
+    /// Returns the number of lanes that are executed for `lanes` lanes; the others are empty.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are more than 8 lanes.
+    pub(in crate::host) fn whole_lanes(lanes: usize) -> usize {
+        let fits = |&whole: &usize| lanes <= whole;
+        [1, 2, 3, 4, 6, 8].into_iter().find(fits).expect("at most 8 lanes")
     }
 
     /// Returns the number of registers, and of pieces that are loaded.
@@ -197,12 +230,14 @@ impl Simd {
             // SAFETY: the instruction set was detected. The range `loads` has all loads of the
             // block, and its registers lie in its first `bytes` bytes. The assertions have compared
             // both with the slices for the first and the last repetition, and the others lie
-            // between them. `BitBlock::new` checked that there is a table for each lane.
+            // between them. `BitBlock::new` made the tables of `lanes` lanes.
             unsafe {
-                match block.bits.lanes() {
+                match block.lanes {
                     1 => x86::blocks::<1>(block, times, from, to),
                     2 => x86::blocks::<2>(block, times, from, to),
+                    3 => x86::blocks::<3>(block, times, from, to),
                     4 => x86::blocks::<4>(block, times, from, to),
+                    6 => x86::blocks::<6>(block, times, from, to),
                     _ => x86::blocks::<8>(block, times, from, to),
                 }
             }
@@ -234,14 +269,13 @@ mod x86 {
     ) {
         let [keeps_first, keeps_last] = block.kept;
         let bits = block.bits;
-        // The bits of a unit in each lane, its sign bit in the source, and all of its bits in the
+        // In each lane, the sign bit of a unit of the source, and all bits of one of the
         // destination.
         let in_lane = |unit: u32| -> [__m512i; LANES] {
             std::array::from_fn(|lane| {
                 _mm512_set1_epi8(((unit << (lane as u32 * bits.dst)) as u8).cast_signed())
             })
         };
-        let values = in_lane(0xff >> (8 - bits.src.min(bits.dst)));
         let sign = bits.sign_extend && bits.dst > bits.src;
         let (signs, units) = (in_lane(1 << (bits.src - 1)), in_lane(0xff >> (8 - bits.dst)));
         for time in 0..times {
@@ -272,8 +306,9 @@ mod x86 {
                     let mut out = _mm512_setzero_si512();
                     for lane in 0..LANES {
                         let shifts = _mm512_load_si512(tables.add(lane).cast());
+                        let values = _mm512_load_si512(tables.add(LANES + lane).cast());
                         let moved = _mm512_multishift_epi64_epi8(shifts, lanes[lane]);
-                        let mut moved = _mm512_and_si512(moved, values[lane]);
+                        let mut moved = _mm512_and_si512(moved, values);
                         if sign {
                             moved = _mm512_xor_si512(moved, signs[lane]);
                             moved = _mm512_sub_epi8(moved, signs[lane]);
@@ -281,7 +316,7 @@ mod x86 {
                         }
                         out = _mm512_or_si512(out, moved);
                     }
-                    tables = tables.add(LANES);
+                    tables = tables.add(2 * LANES);
                     let to = to.add(register.to);
                     match register.length {
                         64 => _mm512_storeu_si512(to.cast(), out),

@@ -31,7 +31,7 @@ mod set;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub(super) use bit_blocks::{BitBlock, BitRegister, BitTerm, ByteTable, WIDTH};
+pub(super) use bit_blocks::{BitBlock, BitLane, BitRegister, BitTerm, ByteTable, WIDTH};
 pub(super) use bit_lines::{INTERLEAVED_PAST, LINES_PAST};
 pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
