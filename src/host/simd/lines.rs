@@ -24,7 +24,8 @@ const LONG_SIDE: usize = 8;
 
 /// Transposes a matrix of `columns` columns in squares of whole cache lines. Units have `N` bytes,
 /// and `E` units fill 16 bytes. `rows` holds the offset of each row from `from`; each column is
-/// written from its byte `at`. If `ahead` is set, the rows of the next square are prefetched.
+/// written from its byte `at`. The lines that the next square writes are prefetched, and if `ahead`
+/// is set, also its rows.
 ///
 /// # Safety
 ///
@@ -58,6 +59,16 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
             if let Some(next) = row.filter(|_| ahead) {
                 for row in &rows[next..next + edge] {
                     prefetch(place(row).wrapping_add(first * N));
+                }
+            }
+            // The next square in the same columns begins in lines that this square writes.
+            if let Some(next) = row {
+                for to in &to[..edge] {
+                    prefetch(to.wrapping_add(next * N + LINE - 1));
+                }
+            } else if let Some(next) = reads.next(first) {
+                for number in 0..edge {
+                    prefetch(start(next + number).wrapping_add(at));
                 }
             }
             let lines = &rows[top..top + edge];
