@@ -50,19 +50,22 @@ impl BoxCopy<'_, '_> {
         match (mover, unit) {
             (Mover::Shuffle(shuffle), _) => self.shuffled(from, to, shuffle),
             (Mover::Transpose(simd) | Mover::Strips(simd), 1) => {
-                self.squares::<1>(from, to, *simd, Squares::<1, 16, 16>);
+                self.squares(from, to, *simd, Squares::<1, 16, 16>);
             }
             (Mover::Transpose(simd) | Mover::Strips(simd), 2) => {
-                self.squares::<2>(from, to, *simd, Squares::<2, 8, 16>);
+                self.squares(from, to, *simd, Squares::<2, 8, 16>);
             }
             (Mover::Transpose(simd) | Mover::Strips(simd), 4) => {
-                self.squares::<4>(from, to, *simd, Squares::<4, 4, 8>);
+                self.squares(from, to, *simd, Squares::<4, 4, 8>);
             }
             (Mover::Transpose(simd) | Mover::Strips(simd), 8) => {
-                self.squares::<8>(from, to, *simd, Squares::<8, 2, 4>);
+                self.squares(from, to, *simd, Squares::<8, 2, 4>);
+            }
+            (Mover::Transpose(simd) | Mover::Strips(simd), 16) => {
+                self.squares(from, to, *simd, Units::<16>);
             }
             (Mover::Transpose(simd) | Mover::Strips(simd), _) => {
-                self.squares::<16>(from, to, *simd, Units::<16>);
+                self.squares(from, to, *simd, DynamicUnits(unit));
             }
             (Mover::OrderedUnits, _) => self.ordered_units(from, to),
             (Mover::OrderedRuns, _) => self.ordered_runs(from, to),
@@ -162,15 +165,9 @@ impl BoxCopy<'_, '_> {
     /// Transposes tiles square by square. If the plan's mover is [`Mover::Strips`] and the box is
     /// streamed, transposes strips instead, the rows that fill whole cache lines of each column.
     /// Tiles that are too small for shuffle instructions are moved by `plain`.
-    fn squares<const N: usize>(
-        self,
-        from: isize,
-        to: isize,
-        simd: Option<Simd>,
-        plain: impl MoveTile,
-    ) {
+    fn squares(self, from: isize, to: isize, simd: Option<Simd>, plain: impl MoveTile) {
         let Self { plan, source, destination, stream } = self;
-        let mover = Transpose::<_, N> { simd, inner: plan.inner, plain };
+        let mover = Transpose { unit: plan.unit, simd, inner: plan.inner, plain };
         match (&plan.mover, stream) {
             (&Mover::Strips(Some(simd)), Some((stream, room))) => {
                 let of = (plan.unit, plan.inner.as_ref());

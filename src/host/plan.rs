@@ -346,7 +346,7 @@ impl TilePlan {
         let column = column.map_or(unit, |axis| axis.src.unsigned_abs());
         let columns = Group::new(&plane.columns, (tile.1 / column).max(ROWS_TILE / row));
         let (rows_touch, columns_touch) = (touch(&rows.dst, unit), touch(&columns.src, unit));
-        let square = edge(unit, simd.is_some()).is_some_and(|edge| {
+        let square = edge(unit, simd).is_some_and(|edge| {
             let (rows, columns) = (rows.dst.len(), columns.src.len());
             let fits = rows.min(columns) >= edge || is_narrow(rows, columns, unit, simd);
             rows_touch && columns_touch && fits
@@ -409,7 +409,7 @@ impl TilePlan {
     /// suitable. Lines are stored from registers if all columns have the same alignment, or if the
     /// processor can join lines in registers, and otherwise through a buffer.
     fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
-        let edge = edge(unit, true)?;
+        let edge = simd.edge(unit).filter(|_| unit.is_power_of_two())?;
         let of = |row_bytes| {
             let plane = Plane::new(axes.into(), unit, (row_bytes, STRIPS_COLUMN));
             let rows = Group::new(&plane.rows, (ROWS_TILE / unit).min(MOST_ROW_UNITS));
@@ -545,12 +545,12 @@ impl Streams {
     }
 }
 
-/// Returns the number of units along the edge of a square that can be transposed in registers, or
-/// `None` if there is no square for this unit size.
-fn edge(unit: usize, simd: bool) -> Option<usize> {
-    match unit {
-        1 | 2 | 4 | 8 => Some(16 / unit),
-        16 if simd => Some(4),
+/// Returns the number of units along the edge of a square that can be transposed, with `simd` or
+/// without. Returns `None` if there is no square for this unit size.
+fn edge(unit: usize, simd: Option<Simd>) -> Option<usize> {
+    match (unit, simd) {
+        (_, Some(simd)) => simd.edge(unit),
+        (1 | 2 | 4 | 8, None) => Some(16 / unit),
         _ => None,
     }
 }

@@ -57,24 +57,26 @@ pub(super) struct DynamicUnits(pub(super) usize);
 /// moved unit by unit.
 pub(super) struct Squares<const N: usize, const E: usize, const L: usize>;
 
-/// A mover that transposes tiles of units of `N` bytes with shuffle instructions. The rows of the
-/// tile must be contiguous in the destination and its columns in the source. `plain` moves the tile
-/// if the processor has no such instructions, or if the tile is too small for them.
-pub(super) struct Transpose<M, const N: usize> {
+/// A mover that transposes tiles with shuffle instructions. The rows of the tile must be contiguous
+/// in the destination and its columns in the source. `plain` moves the tile if the processor has no
+/// such instructions, or if the tile is too small for them.
+pub(super) struct Transpose<M> {
+    /// The size of a unit, in bytes.
+    pub(super) unit: usize,
     pub(super) simd: Option<Simd>,
     /// The permutation of each 16 bytes of a row of the source, if there is one.
     pub(super) inner: Option<Inner>,
     pub(super) plain: M,
 }
 
-impl<M: MoveTile, const N: usize> MoveTile for Transpose<M, N> {
+impl<M: MoveTile> MoveTile for Transpose<M> {
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile) {
-        let Self { simd, inner, plain } = self;
+        let &Self { unit, simd, ref inner, ref plain } = self;
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let done = simd.is_some_and(|simd| {
             // By reference, because moving the pointers would wait for all earlier stores.
-            destination.columns(to, writes, rows.len() * N).as_mut().is_some_and(|columns| {
-                simd.transpose((N, inner.as_ref()), (source, from, rows), (columns, 0))
+            destination.columns(to, writes, rows.len() * unit).as_mut().is_some_and(|columns| {
+                simd.transpose((unit, inner.as_ref()), (source, from, rows), (columns, 0))
             })
         });
         match inner {
@@ -84,10 +86,10 @@ impl<M: MoveTile, const N: usize> MoveTile for Transpose<M, N> {
             // the permutation.
             Some(inner) => {
                 for (number, write) in writes.iter().enumerate() {
-                    let (first, places) = (number * N / 16 * 16, &inner[number * N % 16..]);
+                    let (first, places) = (number * unit / 16 * 16, &inner[number * unit % 16..]);
                     for (row, place) in rows.iter().zip(tile.rows.1) {
                         let lane = byte_index(from + row) + first;
-                        let bytes = destination.bytes(to + write + place, N).iter_mut();
+                        let bytes = destination.bytes(to + write + place, unit).iter_mut();
                         let read = |place: &u8| source[lane + usize::from(*place)];
                         bytes.zip(places).for_each(|(byte, place)| *byte = read(place));
                     }

@@ -23,7 +23,7 @@ use super::{
 #[cfg(target_arch = "x86_64")]
 use super::{
     lines::square_of_lines,
-    x86::{high_64, lanes_64, low_64, permute_64, stream_64, write_64},
+    x86::{high_64, lanes_64, low_64, permute_64, stream_64, whole_64, write_64},
 };
 
 /// A table for permutations of two registers. The 64 entries from index `LINE - n` select the last
@@ -186,13 +186,12 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
         loop {
             for (line, rows) in rows.chunks_exact(height).enumerate() {
                 // SAFETY: the block lies inside the caller's matrix.
-                unsafe {
-                    square_of_lines::<N, E, INNER>(
-                        table,
-                        |line| from.wrapping_offset(rows[line]).wrapping_add(column * N),
-                        |column, bytes| block[column][line] = bytes,
-                    );
-                }
+                let read = |row: usize| unsafe {
+                    whole_64(|_| from.wrapping_offset(rows[row]).wrapping_add(column * N))
+                };
+                square_of_lines::<N, E, INNER>(table, read, |column, bytes| {
+                    block[column][line] = bytes;
+                });
             }
             for (number, lines) in (column..).zip(&block[..4 * E]).skip(done - column) {
                 // SAFETY: every line lies in its column, except that the first one may begin before

@@ -9,7 +9,10 @@
 //! it.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 
-use std::arch::x86_64::{__m512i, _mm512_shuffle_i32x4};
+use std::arch::x86_64::{
+    __m512i, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8, _mm512_permutexvar_epi8,
+    _mm512_shuffle_i32x4,
+};
 
 use super::{
     super::stream::{LINE, prefetch},
@@ -74,14 +77,76 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
             let lines = &rows[top..top + edge];
             // SAFETY: the square lies inside the caller's matrix.
             unsafe {
-                square_of_lines::<N, E, INNER>(
-                    table,
-                    |line| place(&lines[line]).wrapping_add(first * N),
-                    |column, bytes| write_64(to[column].add(top * N), bytes),
-                );
+                let read = |line: usize| whole_64(|_| place(&lines[line]).wrapping_add(first * N));
+                square_of_lines::<N, E, INNER>(table, read, |column, bytes| {
+                    write_64(to[column].add(top * N), bytes);
+                });
             }
         }
         column = reads.next(first);
+    }
+}
+
+/// Transposes a matrix of `columns` columns of units of `unit` bytes, less than 16 and not a power
+/// of two. In registers, a unit takes a *field* of `N` bytes, the next power of two, and `E` fields
+/// take 16 bytes. The other arguments are those of [`transpose_lines`].
+///
+/// ```text
+/// units of 3 bytes, fields of 4:  aaabbbccc… → aaa·bbb·ccc·… → aaa·ddd·ggg·… → aaadddggg…
+/// ```
+///
+/// # Safety
+///
+/// As for [`transpose_lines`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) unsafe fn transpose_fields<const N: usize, const E: usize>(
+    unit: usize,
+    from: *const u8,
+    rows: &[isize],
+    at: usize,
+    columns: usize,
+    start: impl Fn(usize) -> *mut u8,
+) {
+    let edge = 4 * E;
+    let of_field: [u8; 64] =
+        std::array::from_fn(|byte| (byte / N * unit + (byte % N).min(unit - 1)) as u8);
+    let of_unit: [u8; 64] = std::array::from_fn(|byte| (byte / unit * N + byte % unit) as u8 % 64);
+    // SAFETY: both arrays have the length of a register.
+    let [of_field, of_unit] =
+        [of_field, of_unit].map(|table| unsafe { whole_64(|_| table.as_ptr()) });
+    let row_bytes = u64::MAX >> (64 - edge * unit);
+    let squares = |count| SquareStarts { count, edge, gap: 0 };
+    let (reads, writes) = (squares(columns), squares(rows.len()));
+    let mut column = Some(0);
+    while let Some(first) = column {
+        column = reads.next(first);
+        let mut row = Some(0);
+        while let Some(top) = row {
+            row = writes.next(top);
+            let (next, below) = if row.is_some() { (Some(first), row) } else { (column, Some(0)) };
+            if let (Some(next), Some(below)) = (next, below) {
+                for number in next..next + edge {
+                    prefetch(start(number).wrapping_add(at + below * unit + edge * unit - 1));
+                }
+            }
+            let lines = &rows[top..top + edge];
+            // SAFETY: the square lies inside the caller's matrix, and masks exclude other bytes.
+            unsafe {
+                square_of_lines::<N, E, false>(
+                    of_field,
+                    |line| {
+                        let place = from.wrapping_offset(lines[line]).wrapping_add(first * unit);
+                        let row = _mm512_maskz_loadu_epi8(row_bytes, place.cast());
+                        _mm512_permutexvar_epi8(of_field, row)
+                    },
+                    |column, bytes| {
+                        let to = start(first + column).wrapping_add(at + top * unit);
+                        let bytes = _mm512_permutexvar_epi8(of_unit, bytes);
+                        _mm512_mask_storeu_epi8(to.cast(), row_bytes, bytes);
+                    },
+                );
+            }
+        }
     }
 }
 
@@ -115,26 +180,22 @@ impl SquareStarts {
 }
 
 /// Transposes a square of `4 * E` by `4 * E` units of `N` bytes, so 64 bytes of each of `4 * E`
-/// rows. `place` returns the address of a row; `write` receives each column's index and bytes. If
+/// rows. `read` returns the bytes of a row; `write` receives each column's index and bytes. If
 /// `INNER` is set, `table` permutes the bytes of each unit.
-///
-/// # Safety
-///
-/// 64 bytes may be read from each address that `place` returns.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) unsafe fn square_of_lines<const N: usize, const E: usize, const INNER: bool>(
+pub(super) fn square_of_lines<const N: usize, const E: usize, const INNER: bool>(
     table: __m512i,
-    place: impl Fn(usize) -> *const u8,
+    read: impl Fn(usize) -> __m512i,
     mut write: impl FnMut(usize, __m512i),
 ) {
     let mut quarters = [[table; E]; 4];
     for (number, quarter) in quarters.iter_mut().enumerate() {
-        // SAFETY: the caller guarantees that 64 bytes may be read at each address of `place`.
-        unsafe {
-            let read = |line: usize, _| place(number * E + line);
-            *quarter = square!(whole_64, low_64, high_64, permute_64, N, E, table, read);
-        }
+        let rows: [__m512i; E] = std::array::from_fn(|line| {
+            let row = read(number * E + line);
+            if INNER { permute_64(row, table) } else { row }
+        });
+        *quarter = turn!(low_64, high_64, N, E, rows);
     }
     let [first, second, third, last] = &quarters;
     for number in 0..E {

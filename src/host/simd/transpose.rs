@@ -66,6 +66,17 @@ macro_rules! by_inner {
     };
 }
 
+/// Calls a function that transposes units of any size, with a closure that returns the start of
+/// each column.
+#[cfg(target_arch = "x86_64")]
+macro_rules! fields {
+    ($module:ident::$function:ident <$n:literal, $e:literal>, $columns:ident, $($argument:expr),*) => {
+        by_starts!($columns, |column| {
+            $module::$function::<$n, $e>($($argument),*, $columns.count, column);
+        })
+    };
+}
+
 impl Simd {
     /// Returns true if this instruction set can transpose matrices with fewer rows or columns than
     /// there are units in 16 bytes.
@@ -77,23 +88,43 @@ impl Simd {
         }
     }
 
-    /// Transposes a matrix of units of `unit` bytes: 1, 2, 4, 8 or 16. The unit in row `r` and
-    /// column `c` is read `rows[r]` bytes and `c` units after byte `from` of the source. It is
+    /// Returns the least number of rows and columns of a matrix that is transposed in registers.
+    /// Returns `None` if this instruction set cannot transpose units of `unit` bytes.
+    pub(in crate::host) fn edge(self, unit: usize) -> Option<usize> {
+        match (unit, self.set) {
+            (16, _) => Some(4),
+            (1 | 2 | 4 | 8, _) => Some(16 / unit),
+            #[cfg(target_arch = "x86_64")]
+            (3..=15, Set::Avx512Vbmi) => Some(LINE / unit.next_power_of_two()),
+            _ => None,
+        }
+    }
+
+    /// Transposes a matrix of units of `unit` bytes, at most 16. The unit in row `r` and column `c`
+    /// is read `rows[r]` bytes and `c` units after byte `from` of the source. It is
     /// written to byte `at` plus `r` units of column `c`, with its bytes permuted by `inner`.
     ///
-    /// Returns false and writes nothing if rows and columns both have less than 16 bytes, if only
-    /// one side has less and this is [not supported](Self::transposes_narrow), or if the matrix
-    /// does not lie inside the source and the columns.
+    /// Returns false and writes nothing if the set has no such instructions for the unit, if rows
+    /// and columns both have less than 16 bytes, if only one side has less and this is [not
+    /// supported](Self::transposes_narrow), or if the matrix does not lie inside the source and the
+    /// columns. Units of other sizes than 1, 2, 4, 8 and 16 bytes are not permuted, and both sides
+    /// must have [`Self::edge`].
     pub(in crate::host) fn transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
         (source, from, rows): (&[u8], isize, &[isize]),
         (columns, at): (&mut ColumnPointers, usize),
     ) -> bool {
-        let (edge, count) = (16 / unit, columns.count);
+        let count = columns.count;
+        let (edge, least) = match self.edge(unit) {
+            Some(edge) if !unit.is_power_of_two() => (edge, edge),
+            Some(_) if self.transposes_narrow() => (16 / unit, 1),
+            Some(_) => (16 / unit, 16 / unit),
+            None => return false,
+        };
         let [shorter, longer] = [rows.len().min(count), rows.len().max(count)];
         let read = inner.map_or(count * unit, |inner| read_bytes(inner, count * unit));
-        if shorter < if self.transposes_narrow() { 1 } else { edge }
+        if shorter < least
             || longer < edge
             || !inside(source, from, rows, read)
             || !columns.hold(at, rows.len(), unit)
@@ -104,7 +135,17 @@ impl Simd {
         // SAFETY: the set was found on this processor; every row of the matrix lies inside the
         // source and every column inside the destination; both sides are at least as long as an
         // edge, or one is if the set transposes narrow matrices.
-        unsafe { by_unit!(self.transpose_units, unit, inner, from, rows, at, columns) };
+        unsafe {
+            match unit {
+                #[cfg(target_arch = "x86_64")]
+                3 => fields!(lines::transpose_fields<4, 4>, columns, unit, from, rows, at),
+                #[cfg(target_arch = "x86_64")]
+                5..=7 => fields!(lines::transpose_fields<8, 2>, columns, unit, from, rows, at),
+                #[cfg(target_arch = "x86_64")]
+                9..=15 => fields!(lines::transpose_fields<16, 1>, columns, unit, from, rows, at),
+                _ => by_unit!(self.transpose_units, unit, inner, from, rows, at, columns),
+            }
+        }
         true
     }
 

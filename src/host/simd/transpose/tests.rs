@@ -48,6 +48,45 @@ fn matrices_are_transposed_and_nothing_else_is_written() {
     }
 }
 
+/// Tests units that take fields of more bytes in registers. The source ends with the last row, and
+/// the destination with the last column.
+#[test]
+fn units_of_any_size_are_transposed_and_nothing_else_is_written() {
+    let source: Vec<u8> = (0..80_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+    for (simd, unit) in
+        Simd::all_with_every_machine().flat_map(|simd| (1..=16).map(move |n| (simd, n)))
+    {
+        let edge = simd.edge(unit);
+        for (rows, columns) in [4, 5, 8, 9, 15, 16, 17, 33, 64]
+            .into_iter()
+            .flat_map(|rows| [3, 4, 8, 15, 16, 21, 40].map(|n| (rows, n)))
+        {
+            let (read, write) = (columns * unit + 5, rows * unit + 3);
+            let (from, to) =
+                (11 + (rows - 1) * read + columns * unit, 7 + (columns - 1) * write + rows * unit);
+            let starts = |count: usize, pitch: usize| -> Vec<isize> {
+                (0..count).map(|line| (line * pitch).cast_signed()).collect()
+            };
+            let (lines, to_lines) = (starts(rows, read), starts(columns, write));
+            let mut out = vec![0xa5; to];
+            let mut expected = out.clone();
+            let runs = ColumnPointers::new([&mut out[..]], SHIFT, 7, &to_lines, rows * unit);
+            let mut runs = runs.expect("columns inside");
+            let done = simd.transpose((unit, None), (&source[..from], 11, &lines), (&mut runs, 0));
+            let fits = edge.is_some_and(|edge| rows.min(columns) >= edge);
+            assert!(done || !fits, "{simd:?} {unit}: {rows} by {columns}");
+            for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |of| (row, of))) {
+                let (place, given) =
+                    (7 + column * write + row * unit, 11 + row * read + column * unit);
+                if done {
+                    expected[place..place + unit].copy_from_slice(&source[given..given + unit]);
+                }
+            }
+            assert!(out == expected, "{simd:?} {unit}: {rows} by {columns}");
+        }
+    }
+}
+
 /// Tests matrices with sides of many registers whose lines are whole cache lines apart. The
 /// matrices start shortly before and shortly after the start of a line.
 #[test]
