@@ -32,16 +32,17 @@ const LEAST_STORE: usize = 8;
 /// The size of a block, in bits, up to which it takes all steps of an axis.
 const LEAST_BLOCK_BITS: usize = 64 * 8;
 
-/// The largest size of a block, in bits. Each register has tables of 64 bytes for each lane and
-/// each term, which have to stay in the first-level cache.
+/// The largest size of a block, in bits. Each lane of a register has two tables of 64 bytes, and
+/// one more for each term. They have to stay in the first-level cache.
 const MOST_BLOCK_BITS: usize = 1 << 12;
 
 /// The largest size of the tables of all blocks, in bytes.
-const MOST_TABLE_BYTES: usize = 1 << 16;
+const MOST_TABLE_BYTES: usize = 3 << 15;
 
-/// The approximate number of processor cycles for a block besides its registers, and to start
-/// blocks with the same first bits.
+/// The approximate number of processor cycles for a block besides its registers.
 const REPEATED_CYCLES: usize = 10;
+
+/// The approximate number of processor cycles to start blocks with the same first bits.
 const BLOCK_CYCLES: usize = 100;
 
 /// The number of blocks with the same first bits that are written before those with others, if both
@@ -229,12 +230,12 @@ impl BitPattern {
         let bits: Vec<Option<isize>> = self.bits_of(first, (at, WIDTH)).collect();
         let lanes = PlannedLane::all(&bits, self.bits).len();
         let of_register = Loads::of(&bits, lanes).cycles(lanes);
-        let together = self.loops.last().map_or(1, |of| match self.period(of) {
-            1 => of.times,
-            period => of.times.div_ceil(period).min(ALIKE),
+        let start = self.loops.last().map_or(0, |of| match self.period(of) {
+            1 => BLOCK_CYCLES / of.times,
+            period => BLOCK_CYCLES / of.times.div_ceil(period).min(ALIKE),
         });
-        let start = REPEATED_CYCLES + BLOCK_CYCLES / together;
-        (of_register * bytes.div_ceil(WIDTH) + start) * 64 / self.reads.len()
+        let of_block = of_register * bytes.div_ceil(WIDTH) + REPEATED_CYCLES;
+        (of_block + start) * 64 / self.reads.len()
     }
 
     /// Returns the first bit in the source of each unit in `length` bytes at byte `at` of a block,
@@ -279,7 +280,7 @@ impl BitPattern {
         let period = self.period(&inner);
         let in_chunk = if period == 1 { inner.times } else { ALIKE * period };
         each_tile(outer, from, to, &mut |from, to| {
-            for chunk in (0..inner.times).step_by(in_chunk.max(1)) {
+            for chunk in (0..inner.times).step_by(in_chunk) {
                 let end = inner.times.min(chunk + in_chunk);
                 for first in chunk..end.min(chunk + period) {
                     let (times, steps) = ((end - first).div_ceil(period), period.cast_signed());
@@ -421,10 +422,7 @@ impl PlannedLane {
     /// Returns the lanes for units that begin at the given bits of the source.
     fn all(bits: &[Option<isize>], of: Bits) -> Vec<Self> {
         let units = Self::of_units(bits, of);
-        if of.src != of.dst {
-            return units;
-        }
-        Self::of_parts(bits, of).filter(|parts| parts.len() < units.len()).unwrap_or(units)
+        if of.src == of.dst { Self::of_parts(bits, of).unwrap_or(units) } else { units }
     }
 
     /// Returns a lane for the first unit of every byte, one for the second unit, and so on.
@@ -439,7 +437,8 @@ impl PlannedLane {
         lanes
     }
 
-    /// Returns lanes for parts of several units. Returns `None` if there would be more than 8.
+    /// Returns lanes for parts of several units. Returns `None` if there would be as many as for
+    /// single units.
     fn of_parts(bits: &[Option<isize>], of: Bits) -> Option<Vec<Self>> {
         let width = of.dst as usize;
         let mut lanes: Vec<Self> = Vec::new();
@@ -456,7 +455,7 @@ impl PlannedLane {
                 let place = |lane: usize| Some((lane, lanes[lane].place(byte, part)?));
                 let (lane, place) =
                     (0..lanes.len()).find_map(place).unwrap_or((lanes.len(), byte % 8));
-                if lane == 8 {
+                if lane + 1 == of.lanes() {
                     return None;
                 }
                 if lane == lanes.len() {
@@ -559,9 +558,10 @@ mod tests {
             let (src, dst) = (widths[below(4)], widths[below(4)]);
             let bits = Bits { src, dst, sign_extend: below(2) == 0 };
             let count = 1 + below(3);
-            let extents: Vec<usize> = (0..count)
-                .map(|_| [2, 3, 4, 5, 7, 8, 11, 16, 24, 33, 130, 700][below(12 - 2 * count)])
-                .collect();
+            let all = [2, 3, 4, 5, 7, 8, 11, 16, 24, 33, 130, 700];
+            let mut extents: Vec<usize> =
+                (0..count).map(|_| all[below(all.len() - 2 * count)]).collect();
+            extents[0] = all[below(all.len() + 1 - count)];
             // The source has the axes in another order, and sometimes gaps between their steps.
             let mut order: Vec<usize> = (0..count).collect();
             order.rotate_left(below(count));

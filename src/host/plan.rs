@@ -93,6 +93,9 @@ const LONG_UNIT: usize = 1 << 8;
 /// The size of the largest unit that counts as small.
 const SMALL: usize = 16;
 
+/// The smallest matrix of units of 3, 5, 6, 7 or 9 to 15 bytes that is transposed, in bytes.
+const LEAST_FIELDS: usize = 1 << 12;
+
 /// The shortest row that is filled by a loop of byte shuffles of its own, in bytes. Shorter rows
 /// are filled by patterns, which take less time to start.
 const SHORT_ROW: usize = 1 << 10;
@@ -349,7 +352,9 @@ impl TilePlan {
         let square = edge(unit, simd).is_some_and(|edge| {
             let (rows, columns) = (rows.dst.len(), columns.src.len());
             let fits = rows.min(columns) >= edge || is_narrow(rows, columns, unit, simd);
-            rows_touch && columns_touch && fits
+            // Patterns select units of other sizes from small matrices faster.
+            let large = unit.is_power_of_two() || rows * columns * unit >= LEAST_FIELDS;
+            rows_touch && columns_touch && fits && large
         });
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {
             // Columns that are pages apart share no cache lines, so long rows are better than

@@ -25,7 +25,7 @@ fn boxes_are_moved_and_nothing_else_is_written() {
     let mut below = numbers(11);
     let mut ways = std::collections::BTreeSet::new();
     for case in 0..3_000 {
-        let unit: usize = [1, 2, 3, 4, 6, 8, 12, 16, 64, 72, 128][below(11) as usize];
+        let unit: usize = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 64, 72, 128][below(15) as usize];
         let count = 2 + below(3) as usize;
         let most = [60, 24, 10][count - 2];
         let mut extents: Vec<usize> = (0..count)

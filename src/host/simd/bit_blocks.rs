@@ -3,8 +3,8 @@
 //!
 //! A byte of the destination has one or more *parts*: bits that follow each other in the source
 //! too. A register is put together in *lanes*, each of which has at most one part of every byte. In
-//! a lane, a shuffle moves the bytes that contain the parts to the same eight bytes as the places
-//! of the parts, and a shift for each byte then moves its part to its place.
+//! a lane, a shuffle moves the one or two bytes of the source that contain a part to the group of
+//! eight bytes in which the part belongs. A shift for each byte then moves the bits.
 
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 
@@ -39,9 +39,8 @@ pub(in crate::host) struct BitTerm {
 /// The parts of the bytes of a register that are moved together.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct BitLane {
-    /// The first of the eight bits that are moved to each byte, counted from the first bit of the
-    /// eight bytes around it after the shuffle. The bits that follow the last of these bytes are
-    /// those of the first one.
+    /// The bit of the shuffled eight bytes, from 0 to 63, that becomes the first bit of each byte.
+    /// Bit 0 follows bit 63.
     pub(in crate::host) shifts: ByteTable,
     /// The bits of each byte that belong to a part of this lane.
     pub(in crate::host) values: ByteTable,

@@ -1,4 +1,5 @@
 //! Transposes matrices in squares of whole cache lines, for example 64 by 64 units of one byte.
+//! Also transposes units that take more bytes in registers than in memory.
 //!
 //! Smaller squares are slow if rows or columns are a power of two apart, because these then share
 //! few sets of the first-level cache. If such a row were read 16 bytes at a time, its line would be
@@ -64,14 +65,17 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
                     prefetch(place(row).wrapping_add(first * N));
                 }
             }
-            // The next square in the same columns begins in lines that this square writes.
+            // The first bytes of the next square are in lines that this square writes, unless it is
+            // the first one of other columns.
             if let Some(next) = row {
                 for to in &to[..edge] {
                     prefetch(to.wrapping_add(next * N + LINE - 1));
                 }
             } else if let Some(next) = reads.next(first) {
-                for number in 0..edge {
-                    prefetch(start(next + number).wrapping_add(at));
+                for number in next..next + edge {
+                    let to = start(number).wrapping_add(at);
+                    prefetch(to);
+                    prefetch(to.wrapping_add(LINE - 1));
                 }
             }
             let lines = &rows[top..top + edge];
@@ -110,7 +114,8 @@ pub(super) unsafe fn transpose_fields<const N: usize, const E: usize>(
     let edge = 4 * E;
     let of_field: [u8; 64] =
         std::array::from_fn(|byte| (byte / N * unit + (byte % N).min(unit - 1)) as u8);
-    let of_unit: [u8; 64] = std::array::from_fn(|byte| (byte / unit * N + byte % unit) as u8 % 64);
+    // The permutation ignores the high bits of indexes past the last unit.
+    let of_unit: [u8; 64] = std::array::from_fn(|byte| (byte / unit * N + byte % unit) as u8);
     // SAFETY: both arrays have the length of a register.
     let [of_field, of_unit] =
         [of_field, of_unit].map(|table| unsafe { whole_64(|_| table.as_ptr()) });

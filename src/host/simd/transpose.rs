@@ -88,8 +88,8 @@ impl Simd {
         }
     }
 
-    /// Returns the least number of rows and columns of a matrix that is transposed in registers.
-    /// Returns `None` if this instruction set cannot transpose units of `unit` bytes.
+    /// Returns the number of rows and of columns from which on units of `unit` bytes should be
+    /// transposed in registers. Returns `None` if this instruction set cannot transpose them.
     pub(in crate::host) fn edge(self, unit: usize) -> Option<usize> {
         match (unit, self.set) {
             (16, _) => Some(4),
@@ -107,8 +107,8 @@ impl Simd {
     /// Returns false and writes nothing if the set has no such instructions for the unit, if rows
     /// and columns both have less than 16 bytes, if only one side has less and this is [not
     /// supported](Self::transposes_narrow), or if the matrix does not lie inside the source and the
-    /// columns. Units of other sizes than 1, 2, 4, 8 and 16 bytes are not permuted, and both sides
-    /// must have [`Self::edge`].
+    /// columns. Also returns false if units of another size than 1, 2, 4, 8 and 16 bytes are to be
+    /// permuted, or if a side is shorter than their [`Self::edge`].
     pub(in crate::host) fn transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -117,6 +117,7 @@ impl Simd {
     ) -> bool {
         let count = columns.count;
         let (edge, least) = match self.edge(unit) {
+            Some(_) if !unit.is_power_of_two() && inner.is_some() => return false,
             Some(edge) if !unit.is_power_of_two() => (edge, edge),
             Some(_) if self.transposes_narrow() => (16 / unit, 1),
             Some(_) => (16 / unit, 16 / unit),
@@ -134,7 +135,8 @@ impl Simd {
         let from = source.as_ptr().wrapping_offset(from);
         // SAFETY: the set was found on this processor; every row of the matrix lies inside the
         // source and every column inside the destination; both sides are at least as long as an
-        // edge, or one is if the set transposes narrow matrices.
+        // edge, or one is if the set transposes narrow matrices. Units of other sizes have an edge
+        // only with AVX-512 VBMI, and both sides are at least as long.
         unsafe {
             match unit {
                 #[cfg(target_arch = "x86_64")]

@@ -68,13 +68,15 @@ fn units_of_any_size_are_transposed_and_nothing_else_is_written() {
                 (0..count).map(|line| (line * pitch).cast_signed()).collect()
             };
             let (lines, to_lines) = (starts(rows, read), starts(columns, write));
-            let mut out = vec![0xa5; to];
+            let mut out = vec![0xa5; to + LINE];
             let mut expected = out.clone();
+            let source = source[..from].to_vec();
             let runs = ColumnPointers::new([&mut out[..]], SHIFT, 7, &to_lines, rows * unit);
             let mut runs = runs.expect("columns inside");
-            let done = simd.transpose((unit, None), (&source[..from], 11, &lines), (&mut runs, 0));
+            let done = simd.transpose((unit, None), (&source, 11, &lines), (&mut runs, 0));
             let fits = edge.is_some_and(|edge| rows.min(columns) >= edge);
-            assert!(done || !fits, "{simd:?} {unit}: {rows} by {columns}");
+            let least = done && unit.is_power_of_two();
+            assert!(done == fits || least, "{simd:?} {unit}: {rows} by {columns}");
             for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |of| (row, of))) {
                 let (place, given) =
                     (7 + column * write + row * unit, 11 + row * read + column * unit);
