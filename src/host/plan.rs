@@ -182,7 +182,7 @@ pub(super) struct Streams {
 /// The code that moves a tile.
 #[derive(Clone, Debug)]
 pub(super) enum Mover {
-    /// Squares of 16 bytes in each direction are transposed in registers.
+    /// Squares are transposed in registers.
     Transpose(Option<Simd>),
     /// Rows are assembled in registers from a few loads.
     Shuffle(Shuffle),
@@ -285,7 +285,8 @@ impl TilePlan {
             }
     }
 
-    /// Returns true if units that registers could transpose are copied one by one.
+    /// Returns true if units of 1, 2, 4 or 8 bytes are copied one by one although registers could
+    /// transpose them.
     pub(super) fn copies_single_units(&self) -> bool {
         matches!(self.mover, Mover::Units) && matches!(self.unit, 1 | 2 | 4 | 8)
     }

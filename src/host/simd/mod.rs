@@ -2,11 +2,12 @@
 //!
 //! `set` detects the instruction sets, and `x86` and `neon` wrap their instructions. `transpose`
 //! transposes matrices of small units into the columns of `columns`. It uses `lines` for whole
-//! cache lines, and `narrow` for few rows or columns. `joined` transposes into columns that are not
-//! aligned to cache lines. `select` fills rows with bytes from a few loads, and `registers` fills
-//! blocks with any bytes of several sources. `packed` unpacks, packs and exchanges units of less
-//! than a byte, `bit_lines` joins lines of them and spreads runs, and `bit_blocks` puts blocks of
-//! any bits together. A *unit* is the data that is moved at a time, often one element.
+//! cache lines and for units of 3 or 5 bytes, for example, and `narrow` for few rows or columns.
+//! `joined` transposes into columns that are not aligned to cache lines. `select` fills rows with
+//! bytes from a few loads, and `registers` fills blocks with any bytes of several sources.
+//! `packed` unpacks, packs and exchanges units of less than a byte, `bit_lines` joins lines of
+//! them and spreads runs, and `bit_blocks` puts blocks of any bits together. A *unit* is the data
+//! that is moved at a time, often one element.
 
 #[macro_use]
 mod columns;
