@@ -421,8 +421,8 @@ impl PlannedLane {
 
     /// Returns the lanes for units that begin at the given bits of the source.
     fn all(bits: &[Option<isize>], of: Bits) -> Vec<Self> {
-        let units = Self::of_units(bits, of);
-        if of.src == of.dst { Self::of_parts(bits, of).unwrap_or(units) } else { units }
+        let parts = if of.src == of.dst { Self::of_parts(bits, of) } else { None };
+        parts.unwrap_or_else(|| Self::of_units(bits, of))
     }
 
     /// Returns a lane for the first unit of every byte, one for the second unit, and so on.

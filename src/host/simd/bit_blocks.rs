@@ -2,9 +2,9 @@
 //! shuffles and bit-field shifts of AVX-512.
 //!
 //! A byte of the destination has one or more *parts*: bits that follow each other in the source
-//! too. A register is put together in *lanes*, each of which has at most one part of every byte. In
-//! a lane, a shuffle moves the one or two bytes of the source that contain a part to the group of
-//! eight bytes in which the part belongs. A shift for each byte then moves the bits.
+//! too. A register is put together in *lanes*. Each lane has at most one part of every byte. In a
+//! lane, a shuffle moves the one or two bytes of the source that contain a part to the group of
+//! eight bytes to which the part belongs. A shift for each byte then moves the bits.
 
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 
@@ -55,7 +55,7 @@ pub(in crate::host) struct BitRegister {
     pub(in crate::host) length: usize,
     /// The loads.
     pub(in crate::host) terms: Vec<BitTerm>,
-    /// The lanes, as many as each term has, and at most 8. If units are widened with their sign
+    /// At most 8 lanes, as many as each term has. If units are widened with their sign
     /// bits, the first lane has the first unit of every byte, the second lane the second unit, and
     /// so on.
     pub(in crate::host) lanes: Vec<BitLane>,
