@@ -227,7 +227,8 @@ impl Pattern {
                 None => of,
             })
             .collect();
-        let reads = self.registers.reads(&sources);
+        let aligned = self.registers.aligned(&sources, &self.loops);
+        let reads = aligned.as_ref().unwrap_or(&self.registers).reads(&sources);
         self.walk(&self.loops, &reads, 0, (destination, to), stream);
     }
 

@@ -34,6 +34,10 @@ const PREFETCH_INTERVAL_DST_BYTES: usize = 1 << 10;
 /// `u64[43300,129]` with every third row, mirrored.
 const PATTERN_PREFETCH_DST_BYTES: usize = 1 << 12;
 
+/// The least number of steps for which loads are moved to whole lines. Moving a load takes as long
+/// as about this many loads that cross a line.
+const LEAST_ALIGNED: usize = 64;
+
 /// The largest number of loads of a block that are prefetched. Prefetching more takes as long as
 /// the loads themselves.
 const MOST_PREFETCHED: usize = 32;
@@ -80,6 +84,8 @@ struct ByteLoad {
     at: isize,
     /// The number of bytes.
     length: usize,
+    /// The first and the last byte that are used.
+    used: [u8; 2],
 }
 
 /// Registers that are filled together and stored at fixed offsets in the destination. Each of their
@@ -236,18 +242,87 @@ impl Registers {
                 start = end;
             }
         }
-        let mut order: Vec<usize> = (0..of.loads.len()).collect();
-        order.sort_unstable_by_key(|&load| of.loads[load]);
-        for load in order {
-            let ByteLoad { source, at, .. } = of.loads[load];
-            let before = of.lines.last().map(|&last| of.loads[last]);
-            if before.is_none_or(|of| of.source != source || at >= of.at + LINE.cast_signed()) {
-                of.lines.push(load);
-            }
-        }
+        of.lines = of.distinct_lines();
         of.tables = vec![u64x8::ZERO; tables.len().div_ceil(LINE)];
         bytemuck::cast_slice_mut(&mut of.tables)[..tables.len()].copy_from_slice(&tables);
         (!of.stores.is_empty()).then_some(of)
+    }
+
+    /// Returns the indices of loads that are at least a cache line apart.
+    fn distinct_lines(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.loads.len()).collect();
+        order.sort_unstable_by_key(|&load| self.loads[load]);
+        let mut lines: Vec<usize> = Vec::new();
+        for load in order {
+            let ByteLoad { source, at, .. } = self.loads[load];
+            let before = lines.last().map(|&last| self.loads[last]);
+            if before.is_none_or(|of| of.source != source || at >= of.at + LINE.cast_signed()) {
+                lines.push(load);
+            }
+        }
+        lines
+    }
+
+    /// Returns the same registers with other loads: if all bytes that are used of a load lie in one
+    /// cache line of the source, the load becomes that line. Otherwise it would often read the next
+    /// line too, which takes twice the time if few lines of the source are needed.
+    ///
+    /// Returns `None` if no load changes, if registers are shorter than a line, if `loops` have
+    /// fewer than [`LEAST_ALIGNED`] steps or steps that read from other places of a line, or if
+    /// they read more than half of the bytes that they pass.
+    pub(in crate::host) fn aligned(
+        &self,
+        sources: &[PatternSource],
+        loops: &[PatternLoop],
+    ) -> Option<Self> {
+        let whole = |bytes: isize| bytes % LINE.cast_signed() == 0;
+        let repeats = |of: &PatternLoop| whole(of.src) && of.last.is_none_or(|last| whole(last.0));
+        let steps = loops.iter().map(|of| of.times).product::<usize>();
+        let (low, high) = span(loops, PatternLoop::src);
+        let lines = steps * self.lines.len();
+        if self.simd.width() < LINE
+            || steps < LEAST_ALIGNED
+            || !loops.iter().all(repeats)
+            || 2 * lines * LINE > (high - low).cast_unsigned()
+        {
+            return None;
+        }
+        // The distance from the start of a load to the line that it becomes.
+        let distance = |load: &ByteLoad| {
+            let PatternSource { image, at, .. } = sources[load.source];
+            let gap = image.as_ptr().addr().wrapping_add_signed(at + load.at) % LINE;
+            let [first, last] = load.used.map(|byte| (gap + usize::from(byte)) / LINE);
+            let fits = load.length == LINE && first == last;
+            if fits { (first * LINE).cast_signed() - gap.cast_signed() } else { 0 }
+        };
+        if self.loads.iter().all(|load| distance(load) == 0) {
+            return None;
+        }
+        let mut of = self.clone();
+        let tables: &mut [u8] = bytemuck::cast_slice_mut(&mut of.tables);
+        let (mut tables, mut loads) = (tables.chunks_exact_mut(LINE), of.loads.iter_mut());
+        let mut counts = of.terms.iter();
+        for register in &of.stores {
+            tables.next(); // the constants
+            for (table, &count) in tables.by_ref().zip(counts.by_ref()).take(register.terms) {
+                for load in loads.by_ref().take(usize::from(count)) {
+                    let distance = distance(load);
+                    load.at += distance;
+                    load.used =
+                        load.used.map(|byte| byte.wrapping_sub(distance.cast_unsigned() as u8));
+                    for place in &mut *table {
+                        let moved = place.wrapping_sub(distance.cast_unsigned() as u8);
+                        *place = if *place < NO_BYTE { moved } else { *place };
+                    }
+                }
+            }
+        }
+        of.reach.fill(None);
+        for load in 0..of.loads.len() {
+            of.reaches(of.loads[load]);
+        }
+        of.lines = of.distinct_lines();
+        Some(of)
     }
 
     /// Adds a register that stores `bytes` at offset `to`, with its loads and tables.
@@ -294,7 +369,9 @@ impl Registers {
         // In registers of 64 bytes, this entry keeps the byte of the earlier terms.
         tables.extend((0..self.simd.width()).map(|byte| NO_BYTE | 64 | byte as u8));
         for (number, (start, places)) in parts.iter().enumerate() {
-            self.load(ByteLoad { source: places[0].0, at: *start, length });
+            let [first, last] = [places[0], places[places.len() - 1]];
+            let used = [first, last].map(|(_, at, _)| (at - start).cast_unsigned() as u8);
+            self.load(ByteLoad { source: first.0, at: *start, length, used });
             for &(_, at, index) in *places {
                 let at = number * length + (at - start).cast_unsigned();
                 tables[table + usize::from(index)] = at as u8;
@@ -313,14 +390,19 @@ impl Registers {
 
     /// Adds a load.
     fn load(&mut self, load: ByteLoad) {
-        let ByteLoad { source, at, length } = load;
+        self.reaches(load);
+        self.loads.push(load);
+    }
+
+    /// Adds the bytes of a load to those that are read from its source.
+    fn reaches(&mut self, load: ByteLoad) {
+        let ByteLoad { source, at, length, .. } = load;
         if self.reach.len() <= source {
             self.reach.resize(source + 1, None);
         }
         let end = at + length.cast_signed();
         let (low, most) = self.reach[source].unwrap_or((at, end));
         self.reach[source] = Some((low.min(at), most.max(end)));
-        self.loads.push(load);
     }
 
     /// Returns the approximate memory that the registers and their tables occupy, in bytes.
@@ -625,7 +707,7 @@ impl RegisterReads<'_> {
                 let places = bytes.iter_mut().zip(table).filter(|(_, place)| **place < NO_BYTE);
                 for (byte, &place) in places {
                     let piece = usize::from(place) / of_term[0].length;
-                    let ByteLoad { source, at: load, length } = of_term[piece];
+                    let ByteLoad { source, at: load, length, .. } = of_term[piece];
                     let PatternSource { image, at, scale } = self.sources[source];
                     let start = at + load + moved * scale - (piece * length).cast_signed();
                     *byte = image[(start + isize::from(place)).cast_unsigned()];
@@ -901,6 +983,40 @@ mod tests {
                 }
             });
             assert_eq!(out, expected, "{simd:?} {length} {kind} {start} {src}");
+        }
+    }
+
+    /// Blocks of 24 units from two rows each, which begin at every place of a line.
+    #[test]
+    fn loads_of_parts_of_lines_do_not_cross_lines() {
+        let image: Vec<u8> = (0..70_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        let bytes: Vec<PatternByte> =
+            (0..48).map(|n| PatternByte::Read { source: 0, at: n / 24 * 500 + n % 24 }).collect();
+        let loops = [PatternLoop { times: LEAST_ALIGNED, src: 1024, dst: 48, last: None }];
+        for simd in Simd::all(Machine::here()).filter(|simd| simd.width() == LINE) {
+            let of = Registers::new(simd, [(0, &bytes[..])], usize::MAX).expect("registers");
+            for at in 64..128 {
+                let sources = [PatternSource { image: &image, at, scale: 1 }];
+                let written = |of: &Registers| {
+                    let mut out = vec![0; 48 * LEAST_ALIGNED];
+                    of.reads(&sources).write(0, (&mut out, 0), &loops, None);
+                    of.reads(&sources).write_bytes(1024, (&mut out, 0));
+                    out
+                };
+                let aligned = of.aligned(&sources, &loops).unwrap_or_else(|| of.clone());
+                assert_eq!(written(&aligned), written(&of), "{at}");
+                let gap = |at: isize| image.as_ptr().addr().wrapping_add_signed(at) % LINE;
+                for (load, place) in aligned.loads.iter().zip([at, at + 500]) {
+                    let crosses = gap(at + load.at) > 0;
+                    assert_eq!(crosses, gap(place) > LINE - 24, "{load:?} from {at}");
+                }
+                let few = [PatternLoop { times: LEAST_ALIGNED - 1, ..loops[0] }];
+                let uneven = [PatternLoop { src: 1025, ..loops[0] }];
+                let dense = [PatternLoop { src: 192, ..loops[0] }];
+                for loops in [few, uneven, dense] {
+                    assert!(of.aligned(&sources, &loops).is_none(), "{loops:?}");
+                }
+            }
         }
     }
 
