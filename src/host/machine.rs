@@ -60,6 +60,11 @@ pub(super) struct Machine {
     /// family 6 prefetching takes up to 1.5 times as long, on an AMD EPYC of family 25 up to 1.2
     /// times, on family 26 two thirds of the time.
     pub(super) prefetches_rows: bool,
+    /// True if software prefetches the lines that a transpose writes next. Each is in another
+    /// column, where hardware prefetchers do not load it. On an Intel Xeon of family 6
+    /// `f32[1000,1000]` has 0.74 of the rate of memcpy with it and 0.53 without. On an AMD EPYC of
+    /// family 25 transposes take 1.05 times as long with it, up to 1.13 times.
+    pub(super) prefetches_columns: bool,
 }
 
 /// The measured processors, followed by the row for all others.
@@ -70,7 +75,7 @@ const INTEL: Machine =
     Machine { name: "Intel, family 6", streams_pages: true, prefetches_rows: false, ..OTHER };
 
 /// AMD EPYCs of family 25 (Zen 3 and Zen 4).
-const AMD_25: Machine = Machine { name: "AMD, family 25", ..INTEL };
+const AMD_25: Machine = Machine { name: "AMD, family 25", prefetches_columns: false, ..INTEL };
 
 /// AMD EPYCs of family 26 (Zen 5).
 const AMD_26: Machine = Machine { name: "AMD, family 26", paired_bytes: 4, ..OTHER };
@@ -85,6 +90,7 @@ const OTHER: Machine = Machine {
     streams_pages: false,
     paired_bytes: 8,
     prefetches_rows: true,
+    prefetches_columns: true,
 };
 
 impl Machine {

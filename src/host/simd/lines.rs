@@ -16,7 +16,10 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    super::stream::{LINE, prefetch},
+    super::{
+        machine::Machine,
+        stream::{LINE, prefetch},
+    },
     transpose::Inner,
     x86::{high_64, lanes_64, low_64, permute_64, whole_64, write_64},
 };
@@ -28,8 +31,8 @@ const LONG_SIDE: usize = 8;
 
 /// Transposes a matrix of `columns` columns in squares of whole cache lines. Units have `N` bytes,
 /// and `E` units fill 16 bytes. `rows` holds the offset of each row from `from`; each column is
-/// written from its byte `at`. The lines that the next square writes are prefetched, and if `ahead`
-/// is set, also its rows.
+/// written from its byte `at`. The rows and the lines of columns that belong to the next square are
+/// prefetched if `machine` prefers this.
 ///
 /// # Safety
 ///
@@ -39,7 +42,7 @@ const LONG_SIDE: usize = 8;
 pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER: bool>(
     inner: &Inner,
     from: *const u8,
-    (rows, ahead): (&[isize], bool),
+    (rows, machine): (&[isize], &Machine),
     at: usize,
     columns: usize,
     start: impl Fn(usize) -> *mut u8,
@@ -60,22 +63,24 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
         let mut row = Some(0);
         while let Some(top) = row {
             row = writes.next(top);
-            if let Some(next) = row.filter(|_| ahead) {
+            if let Some(next) = row.filter(|_| machine.prefetches_rows) {
                 for row in &rows[next..next + edge] {
                     prefetch(place(row).wrapping_add(first * N));
                 }
             }
-            // The first bytes of the next square are in lines that this square writes, unless it is
-            // the first one of other columns.
-            if let Some(next) = row {
-                for to in &to[..edge] {
-                    prefetch(to.wrapping_add(next * N + LINE - 1));
-                }
-            } else if let Some(next) = reads.next(first) {
-                for number in next..next + edge {
-                    let to = start(number).wrapping_add(at);
-                    prefetch(to);
-                    prefetch(to.wrapping_add(LINE - 1));
+            if machine.prefetches_columns {
+                // The first bytes of the next square are in lines that this square writes, unless
+                // it is the first one of other columns.
+                if let Some(next) = row {
+                    for to in &to[..edge] {
+                        prefetch(to.wrapping_add(next * N + LINE - 1));
+                    }
+                } else if let Some(next) = reads.next(first) {
+                    for number in next..next + edge {
+                        let to = start(number).wrapping_add(at);
+                        prefetch(to);
+                        prefetch(to.wrapping_add(LINE - 1));
+                    }
                 }
             }
             let lines = &rows[top..top + edge];
@@ -106,7 +111,7 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
 pub(super) unsafe fn transpose_fields<const N: usize, const E: usize>(
     unit: usize,
     from: *const u8,
-    rows: &[isize],
+    (rows, machine): (&[isize], &Machine),
     at: usize,
     columns: usize,
     start: impl Fn(usize) -> *mut u8,
@@ -129,7 +134,9 @@ pub(super) unsafe fn transpose_fields<const N: usize, const E: usize>(
         while let Some(top) = row {
             row = writes.next(top);
             let (next, below) = if row.is_some() { (Some(first), row) } else { (column, Some(0)) };
-            if let (Some(next), Some(below)) = (next, below) {
+            if machine.prefetches_columns
+                && let (Some(next), Some(below)) = (next, below)
+            {
                 for number in next..next + edge {
                     prefetch(start(number).wrapping_add(at + below * unit + edge * unit - 1));
                 }

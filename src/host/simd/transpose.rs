@@ -140,11 +140,20 @@ impl Simd {
         unsafe {
             match unit {
                 #[cfg(target_arch = "x86_64")]
-                3 => fields!(lines::transpose_fields<4, 4>, columns, unit, from, rows, at),
+                3 => {
+                    let lines = (rows, self.machine);
+                    fields!(lines::transpose_fields<4, 4>, columns, unit, from, lines, at);
+                }
                 #[cfg(target_arch = "x86_64")]
-                5..=7 => fields!(lines::transpose_fields<8, 2>, columns, unit, from, rows, at),
+                5..=7 => {
+                    let lines = (rows, self.machine);
+                    fields!(lines::transpose_fields<8, 2>, columns, unit, from, lines, at);
+                }
                 #[cfg(target_arch = "x86_64")]
-                9..=15 => fields!(lines::transpose_fields<16, 1>, columns, unit, from, rows, at),
+                9..=15 => {
+                    let lines = (rows, self.machine);
+                    fields!(lines::transpose_fields<16, 1>, columns, unit, from, lines, at);
+                }
                 _ => by_unit!(self.transpose_units, unit, inner, from, rows, at, columns),
             }
         }
@@ -247,7 +256,14 @@ impl Simd {
                 }
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx512Vbmi if N > 1 && rows.len().min(columns.count) >= 4 * E => {
-                    by_inner!(lines::transpose_lines, inner, columns, from, (rows, ahead), at);
+                    by_inner!(
+                        lines::transpose_lines,
+                        inner,
+                        columns,
+                        from,
+                        (rows, self.machine),
+                        at
+                    );
                 }
                 // Whole lines are written from registers of 64 bytes. Units of one byte use
                 // registers of 32 bytes, because which of the two is faster depends on the
