@@ -7,12 +7,15 @@
 //! each of them, and then every unit is taken from one of the two values. A copy that is contiguous
 //! in a source, or a constant, needs no buffer.
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::{
     looked_up::{LEAST_POSITIONS, slab_codes},
+    machine::Machine,
     run::run_sources,
     simd::choose_units,
+    stream::{Stream, streaming},
 };
 use crate::nest::{Case, CaseValue, ChoiceCopy, CopyNest, Value, signed, slab, slab_ranges};
 
@@ -32,6 +35,7 @@ enum SlabValue<'a> {
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
     let Some(choice) = choice(nest) else { return false };
     let unit = nest.dst_bits() as usize / 8;
+    let streams = Machine::here().streams(destination.len()).short;
     let mut slabs = vec![];
     let mut left = destination;
     for ranges in slab_ranges(&choice.codes, slab_codes(&choice.codes)) {
@@ -56,13 +60,16 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
             let [of_no, of_yes] = choice.values.each_ref().map(|of| slab(of, &ranges).0);
             let no = value(&of_no, unit, sources, no);
             let yes = value(&of_yes, unit, sources, yes);
-            match unit {
-                1 => choose::<1>(codes, &[no, yes], out),
-                2 => choose::<2>(codes, &[no, yes], out),
-                4 => choose::<4>(codes, &[no, yes], out),
-                8 => choose::<8>(codes, &[no, yes], out),
-                _ => choose::<16>(codes, &[no, yes], out),
-            }
+            streaming(|stream| {
+                let out = (out, Some(stream).filter(|_| streams));
+                match unit {
+                    1 => choose::<u8>(codes, &[no, yes], out),
+                    2 => choose::<u16>(codes, &[no, yes], out),
+                    4 => choose::<u32>(codes, &[no, yes], out),
+                    8 => choose::<u64>(codes, &[no, yes], out),
+                    _ => choose::<u128>(codes, &[no, yes], out),
+                }
+            });
         },
     );
     true
@@ -122,15 +129,17 @@ fn value<'a>(
 
 /// Returns the bits that a nest writes to every unit of `unit` bytes, if all are the same constant.
 fn constant(nest: &CopyNest, unit: usize) -> Option<u128> {
-    match nest.cases() {
-        [] => Some(0),
-        [Case { when, take: CaseValue::Bits(bits) }, ..]
-            if when.is_empty() && nest.dst_bits() as usize == unit * 8 =>
-        {
-            Some(*bits)
-        }
-        _ => None,
+    if nest.cases().is_empty() {
+        return Some(0);
     }
+    let always = nest.cases().iter().position(|case| case.when.is_empty())?;
+    let mut values = nest.cases()[..=always].iter().map(|case| match case.take {
+        CaseValue::Bits(bits) => Some(bits),
+        CaseValue::Read { .. } => None,
+    });
+    let first = values.next()??;
+    let same = nest.dst_bits() as usize == unit * 8 && values.all(|value| value == Some(first));
+    same.then_some(first)
 }
 
 /// Returns the source and the first byte of a nest that copies one contiguous part of a source.
@@ -147,17 +156,30 @@ fn contiguous(nest: &CopyNest) -> Option<(usize, usize)> {
 }
 
 /// Writes the units of a slab: of the second value if the code is not 0, and of the first if it is.
-fn choose<const BYTES: usize>(codes: &[u8], values: &[SlabValue; 2], out: &mut [u8]) {
+/// `U` is an integer of the size of a unit. If there is a stream, units are chosen in a buffer and
+/// written with non-temporal stores.
+fn choose<U: Pod>(
+    codes: &[u8],
+    values: &[SlabValue; 2],
+    (out, stream): (&mut [u8], Option<&Stream>),
+) {
+    let unit = size_of::<U>();
     let repeated = values.each_ref().map(|value| match value {
         SlabValue::Bytes(_) => vec![],
-        SlabValue::Constant(bits) => bits.to_le_bytes()[..BYTES].repeat(CHUNK_UNITS),
+        SlabValue::Constant(bits) => bits.to_le_bytes()[..unit].repeat(CHUNK_UNITS),
     });
-    let chunks = codes.chunks(CHUNK_UNITS).zip(out.chunks_mut(CHUNK_UNITS * BYTES));
+    let mut buffer = vec![0; if stream.is_some() { CHUNK_UNITS * unit } else { 0 }];
+    let chunks = codes.chunks(CHUNK_UNITS).zip(out.chunks_mut(CHUNK_UNITS * unit));
     for (chunk, (codes, out)) in chunks.enumerate() {
         let [no, yes] = [0, 1].map(|number| match values[number] {
-            SlabValue::Bytes(bytes) => &bytes[chunk * CHUNK_UNITS * BYTES..][..out.len()],
+            SlabValue::Bytes(bytes) => &bytes[chunk * CHUNK_UNITS * unit..][..out.len()],
             SlabValue::Constant(_) => &repeated[number][..out.len()],
         });
-        choose_units::<BYTES>(codes, no, yes, out);
+        if let Some(stream) = stream {
+            choose_units::<U>(codes, no, yes, &mut buffer);
+            stream.copy(out, &buffer[..out.len()]);
+        } else {
+            choose_units::<U>(codes, no, yes, out);
+        }
     }
 }

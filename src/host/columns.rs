@@ -5,7 +5,7 @@
 //! compiler can vectorize the loops over rows. This matters for gathers, in which each row reads
 //! from an unrelated place and needs its own values.
 
-use super::lane::Lane;
+use super::{lane::Lane, simd::vectorized};
 use crate::nest::{
     Affine, CopyNest, Integer, Lookup, LookupExpr, Operator, OutOfRange, Quotient, Value, signed,
 };
@@ -138,10 +138,13 @@ impl<'a, L: Lane> RowValues<'a, L> {
             _ => sum.fill(L::of(form.offset())),
         }
         for &(value, weight) in terms {
-            let weight = L::of(weight);
-            for (sum, &value) in sum.iter_mut().zip(column(value)) {
-                *sum = sum.plus(weight.times(value));
-            }
+            let (weight, values) = (L::of(weight), column(value));
+            let sum = &mut *sum;
+            vectorized(move || {
+                for (sum, &value) in sum.iter_mut().zip(values) {
+                    *sum = sum.plus(weight.times(value));
+                }
+            });
         }
     }
 
@@ -195,7 +198,7 @@ impl<'a, L: Lane> RowValues<'a, L> {
                 LookupExpr::Select(holds, a, b) => {
                     let of = before(*holds).zip(before(*a)).zip(before(*b));
                     let none = L::default();
-                    set(column, of.map(|((holds, a), b)| if holds == none { b } else { a }));
+                    set(column, of.map(move |((holds, a), b)| if holds == none { b } else { a }));
                 }
                 LookupExpr::Binary(operator, a, b) => {
                     binary(*operator, integer, column, before(*a).zip(before(*b)));
@@ -205,15 +208,18 @@ impl<'a, L: Lane> RowValues<'a, L> {
         let (none, last) = (L::default(), L::of(i64::try_from(lookup.last).unwrap_or(i64::MAX)));
         let below = if lookup.out_of_range == OutOfRange::Clamp { none } else { last };
         let numbers = numbers.last().expect("a lookup has a number")[..rows].iter();
-        set(value, numbers.map(|&value| if value < none { below } else { value.min(last) }));
+        set(value, numbers.map(move |&value| if value < none { below } else { value.min(last) }));
     }
 }
 
 /// Replaces the entries at the start of a column by `values`.
+#[inline(always)]
 fn set<L>(column: &mut [L], values: impl Iterator<Item = L>) {
-    for (to, value) in column.iter_mut().zip(values) {
-        *to = value;
-    }
+    vectorized(move || {
+        for (to, value) in column.iter_mut().zip(values) {
+            *to = value;
+        }
+    });
 }
 
 /// Loads an integer for each row. The entries of `column` are indices of integers in `image`, and
@@ -228,9 +234,10 @@ fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
         let number = |bytes: &[u8; BYTES]| L::of(number(*bytes));
         // Consecutive units are most frequent.
         let first = column.first().map_or(0, |first| first.unit_index());
-        let other =
-            |other: usize, (n, at): (usize, &L)| other | (at.unit_index() ^ first.wrapping_add(n));
-        let follow = column.iter().enumerate().fold(0, other) == 0;
+        let other = move |other: usize, (n, at): (usize, &L)| {
+            other | (at.unit_index() ^ first.wrapping_add(n))
+        };
+        let follow = vectorized(|| column.iter().enumerate().fold(0, other)) == 0;
         if let Some(units) = image.get(first..first.saturating_add(column.len())).filter(|_| follow)
         {
             return set(column, units.iter().map(number));
@@ -303,7 +310,9 @@ fn binary<L: Lane>(
 
 /// Wraps the number of each row to the range of an integer type.
 fn wrap<L: Lane>(integer: Integer, column: &mut [L]) {
-    for value in column {
-        *value = value.wrapped(integer);
-    }
+    vectorized(move || {
+        for value in column {
+            *value = value.wrapped(integer);
+        }
+    });
 }

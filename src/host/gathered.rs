@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use super::{
     columns::{LANES, RowValues, column},
     lane::{Lane, is_narrow},
+    simd::{gather_units, vectorized},
     stream::{LINE, prefetch_byte},
     tables::{SourceTable, outer_axes},
     tile::copy_run,
@@ -293,17 +294,24 @@ impl Gathered<'_> {
     /// scratch memory.
     fn decide<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], case_of: &mut [u8]) {
         for (case, number) in self.nest.cases().iter().zip(0..) {
-            let mut of_case = [true; LANES];
+            let mut of_case = [1; LANES];
             for guard in &case.when {
                 columns.form(&guard.of, values);
                 let (none, extent) = (L::default(), L::of(signed(guard.extent)));
-                for (holds, &value) in of_case.iter_mut().zip(&*values) {
-                    *holds &= none <= value && value < extent;
+                let (of_case, values) = (&mut of_case, &*values);
+                vectorized(move || {
+                    for (holds, &value) in of_case.iter_mut().zip(values) {
+                        *holds &= u8::from(none <= value) & u8::from(value < extent);
+                    }
+                });
+            }
+            let of_rows = &mut *case_of;
+            vectorized(move || {
+                for (case_of, holds) in of_rows.iter_mut().zip(&of_case) {
+                    let takes = *holds & u8::from(*case_of == NO_CASE);
+                    *case_of = if takes == 0 { *case_of } else { number };
                 }
-            }
-            for (case_of, holds) in case_of.iter_mut().zip(of_case) {
-                *case_of = if holds && *case_of == NO_CASE { number } else { *case_of };
-            }
+            });
             if !case_of.contains(&NO_CASE) {
                 break;
             }
@@ -372,12 +380,16 @@ impl Gathered<'_> {
                 8 => follow::<8, L>(source, units, &takes, out),
                 _ => follow::<16, L>(source, units, &takes, out),
             };
-            if !done {
-                copy_units(self.unit, source, out, |row| {
-                    takes(row).then(|| units[row].unit_index())
-                });
+            if done {
+                return;
             }
-            return;
+            // Indices of 32 bits are those of a table already. A negative one is too large.
+            if size_of::<L>() == size_of::<u32>() && (0..units.len()).all(&takes) {
+                return gather(self.unit, source, bytemuck::cast_slice(units), out);
+            }
+            return copy_units(self.unit, source, out, |row| {
+                takes(row).then(|| units[row].unit_index())
+            });
         }
         let bytes = self.row * self.unit;
         for (row, out) in out.chunks_exact_mut(bytes).enumerate() {
@@ -400,6 +412,17 @@ fn set<const BYTES: usize>(bits: [u8; 16], takes: impl Fn(usize) -> bool, out: &
     let bits = *bits.first_chunk::<BYTES>().expect("a unit");
     for (row, out) in out.as_chunks_mut::<BYTES>().0.iter_mut().enumerate() {
         *out = if takes(row) { bits } else { *out };
+    }
+}
+
+/// Copies a unit of `unit` bytes to each place of `out`. `places` has its index in the source.
+pub(super) fn gather(unit: usize, source: &[u8], places: &[u32], out: &mut [u8]) {
+    match unit {
+        1 => gather_units::<u8>(source, places, out),
+        2 => gather_units::<u16>(source, places, out),
+        4 => gather_units::<u32>(source, places, out),
+        8 => gather_units::<u64>(source, places, out),
+        _ => gather_units::<u128>(source, places, out),
     }
 }
 
@@ -446,8 +469,8 @@ fn follow<const BYTES: usize, L: Lane>(
     let (out, _) = out.as_chunks_mut::<BYTES>();
     let first = units.first().map_or(0, |first| first.unit_index());
     let other =
-        |other: usize, (n, at): (usize, &L)| other | (at.unit_index() ^ first.wrapping_add(n));
-    let follows = |units: &[L]| units.iter().enumerate().fold(0, other) == 0;
+        move |other: usize, (n, at): (usize, &L)| other | (at.unit_index() ^ first.wrapping_add(n));
+    let follows = |units: &[L]| vectorized(|| units.iter().enumerate().fold(0, other)) == 0;
     if !(follows(&units[..units.len().min(8)]) && follows(units)) {
         return false;
     }

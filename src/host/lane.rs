@@ -4,11 +4,13 @@
 
 use std::ops::{BitAnd, BitOr};
 
+use bytemuck::Pod;
+
 use crate::nest::{Bounds, CopyNest, Integer, LookupExpr, signed};
 
 /// A signed integer type for the numbers of a column. Sums, differences and products wrap around.
 pub(super) trait Lane:
-    Copy + Default + Ord + BitAnd<Output = Self> + BitOr<Output = Self>
+    Pod + Ord + Default + BitAnd<Output = Self> + BitOr<Output = Self>
 {
     /// Converts a number, and keeps only the low bits that fit.
     fn of(value: i64) -> Self;

@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use super::{run::run, stream::LINE};
+use super::{run::run, simd::look_up_bytes, stream::LINE};
 use crate::nest::{CopyNest, TableCopy, Value, signed, slabs};
 
 /// The least number of positions that are looked up here. For fewer, preparing the tables takes
@@ -211,14 +211,19 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
             let left = codes.len() - done;
             if self.listed.is_empty() {
                 let length = left.min(self.run - position % self.run);
-                let units = units[done..][..length].iter_mut().zip(&codes[done..]);
+                let (units, codes) = (&mut units[done..][..length], &codes[done..][..length]);
+                let places = units.iter_mut().zip(codes);
                 done += length;
                 if length < LONG_RUN {
                     let start = self.start(position);
-                    units.for_each(|(unit, &code)| *unit = self.entry(start, code.into()));
+                    places.for_each(|(unit, &code)| *unit = self.entry(start, code.into()));
+                    continue;
+                }
+                let entries = self.entries_of(position);
+                if let Ok(entries) = entries.as_flattened().try_into() {
+                    look_up_bytes(entries, codes, units.as_flattened_mut());
                 } else {
-                    let entries = self.entries_of(position);
-                    units.for_each(|(unit, &code)| *unit = entries[usize::from(code)]);
+                    places.for_each(|(unit, &code)| *unit = entries[usize::from(code)]);
                 }
                 continue;
             }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    gathered::{Gathered, NO_CASE, copy_units},
+    gathered::{Gathered, NO_CASE, copy_units, gather},
     lane::Lane,
     pattern::{BlockPart, BlockValue, Pattern},
     pieces::DestinationSlices,
@@ -43,6 +43,9 @@ pub(super) struct SourceTable {
     only_case: Option<u8>,
     /// The source unit that each position reads in the first step.
     units: Vec<i64>,
+    /// The least of these units, and the distance of each of them from it, if the same case applies
+    /// to all positions and the distances are small enough.
+    distances: Option<(i64, Vec<u32>)>,
 }
 
 /// Returns the number of outer axes on which no quotient, lookup or guard depends, so that all of
@@ -62,7 +65,7 @@ impl SourceTable {
     pub(super) fn new<L: Lane>(of: &Gathered, outer: usize) -> Self {
         let positions = of.nest.extents()[outer..].iter().product::<u64>() as usize;
         let (case_of, units) = (vec![NO_CASE; positions], vec![0; positions]);
-        let mut table = Self { outer, case_of, only_case: None, units };
+        let mut table = Self { outer, case_of, only_case: None, units, distances: None };
         of.each_case::<L>(positions, |first, case_of, case, units| {
             for (row, (&of, &unit)) in case_of.iter().zip(units).enumerate() {
                 if of == case {
@@ -73,6 +76,11 @@ impl SourceTable {
         });
         let first = table.case_of.first().copied();
         table.only_case = first.filter(|first| table.case_of.iter().all(|of| of == first));
+        if table.only_case.is_some() {
+            let least = table.units.iter().copied().min().unwrap_or_default();
+            let distances = table.units.iter().map(|unit| u32::try_from(unit - least));
+            table.distances = distances.collect::<Result<_, _>>().ok().map(|all| (least, all));
+        }
         table
     }
 
@@ -122,7 +130,12 @@ impl SourceTable {
                     let source = of.sources[*source];
                     let place = |row: usize| (self.units[row] + moved).cast_unsigned() as usize;
                     if self.only_case == Some(number) {
-                        copy_units(of.unit, source, out, |row| Some(place(row)));
+                        let Some((least, distances)) = &self.distances else {
+                            copy_units(of.unit, source, out, |row| Some(place(row)));
+                            continue;
+                        };
+                        let source = &source[(least + moved).unsigned_abs() as usize * of.unit..];
+                        gather(of.unit, source, distances, out);
                     } else {
                         let takes = |row: usize| self.case_of[row] == number;
                         copy_units(of.unit, source, out, |row| takes(row).then(|| place(row)));

@@ -36,7 +36,7 @@ pub(super) use bit_blocks::{BitBlock, BitLane, BitRegister, BitTerm, ByteTable, 
 pub(super) use bit_lines::{INTERLEAVED_PAST, LINES_PAST};
 pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
-pub(super) use loops::{choose_units, each_unit};
+pub(super) use loops::{choose_units, each_unit, gather_units, look_up_bytes, vectorized};
 pub(super) use registers::{
     CYCLES_OF_LOAD, PatternByte, PatternLoop, PatternSource, RegisterReads, Registers, span,
 };
