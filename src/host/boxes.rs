@@ -13,7 +13,10 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::task::has_whole_bytes;
+use super::{
+    rows::{LinearForm, RowCase, RowValue},
+    task::has_whole_bytes,
+};
 use crate::nest::{
     Affine, Bounds, Case, CaseValue, CopyNest, Depends, Guard, Lookup, Position, PositionValue,
     Quotient, Value, footprint, gcd, signed,
@@ -89,6 +92,22 @@ pub(super) enum Resolved<'a> {
     Box(&'a WalkBox, PositionValue, usize),
     /// Boxes that repeat at equal distances along some axes.
     Repeated(&'a Repeated),
+    /// A box of which each row, along the innermost axis, is divided between the cases.
+    Rows(&'a WalkBox, &'a [RowCase]),
+}
+
+/// The boxes that [`resolve`] reports together.
+#[derive(Clone, Copy)]
+pub(super) struct Together {
+    /// True if boxes that occur in every period are reported as [`Resolved::Repeated`].
+    pub(super) periods: bool,
+    /// True if boxes that end at another place in each row are reported as [`Resolved::Rows`].
+    pub(super) rows: bool,
+}
+
+impl Together {
+    /// Every box is reported for itself.
+    pub(super) const NOTHING: Self = Self { periods: false, rows: false };
 }
 
 /// A box, the value of its first position, and the index of its case, as in [`Resolved::Box`].
@@ -136,10 +155,11 @@ const SHORT_BITS: i64 = 1 << 11;
 /// off.
 const LEAST_PERIODS: i64 = 4;
 
-/// The inverse of the smallest useful part of an axis: a cut along the axis must decide a guard for
-/// at least one in this number of its steps. Otherwise, [`cut`] cuts off the first step of the
-/// outermost axis.
-const LEAST_DECIDED: i64 = 4;
+/// The inverse of the greatest part of an axis that a cut may leave undecided, apart from a single
+/// step. If more steps remain undecided, [`cut`] cuts off the first step of the outermost axis. With
+/// a smaller number, the rows of a triangle have many parts, which are written at different times:
+/// `jnp.tril` of `f32[2048,2048]` has 0.34 of the rate of memcpy with 2.
+const MOST_UNDECIDED: i64 = 8;
 
 /// The least average size of the boxes of a period, in positions, for which each box gets a plan of
 /// its own, which also covers its repetitions. Smaller boxes are moved together.
@@ -155,19 +175,18 @@ pub(super) struct NestWithImages<'a> {
 /// Divides a box and calls `each` for the resulting boxes. They are disjoint, and cover all
 /// positions of the box at which the nest writes.
 ///
-/// In each resulting box, every guard is decided, and every quotient and lookup is constant. If
-/// `repeats` is true, boxes that occur in every period are reported together, as
-/// [`Resolved::Repeated`].
+/// In each resulting box, every guard is decided, and every quotient and lookup is constant. The
+/// boxes that `together` names are reported together.
 pub(super) fn resolve(
     of: NestWithImages,
     walk_box: WalkBox,
-    repeats: bool,
+    together: Together,
     each: &mut impl FnMut(Resolved),
 ) {
     // The unresolved boxes, as a stack.
     let mut rest = vec![walk_box];
     while let Some(walk_box) = rest.pop() {
-        match decide(of, &walk_box, repeats) {
+        match decide(of, &walk_box, together) {
             Decision::Taken(PositionValue::Kept, _) => {}
             Decision::Taken(taken, case) => each(Resolved::Box(&walk_box, taken, case)),
             Decision::Cut { axis, at } => {
@@ -176,6 +195,7 @@ pub(super) fn resolve(
                 above.ranges[axis].0 = at;
                 rest.extend([above, below]);
             }
+            Decision::Rows(cases) => each(Resolved::Rows(&walk_box, &cases)),
             Decision::LookedUp { axes, case } => look_up(of, &walk_box, &axes, case, each),
             Decision::Repeated(periods) => {
                 let mut boxes = Vec::new();
@@ -195,7 +215,7 @@ pub(super) fn resolve(
 /// Divides a box as [`resolve`] does, without looking for periods. The call through `dyn` keeps
 /// `resolve` from being instantiated for ever deeper closures.
 fn resolve_boxes(of: NestWithImages, walk_box: WalkBox, each: &mut dyn FnMut(Resolved)) {
-    resolve(of, walk_box, false, &mut |found| each(found));
+    resolve(of, walk_box, Together::NOTHING, &mut |found| each(found));
 }
 
 /// Splits a box into parts that read at constant strides, and calls `each` for each part. All
@@ -240,6 +260,7 @@ fn look_up(
 /// - `Cut`: the box must be cut in two: the steps of `axis` before `at`, and those from `at` on.
 /// - `Repeated`: the box consists of periods, equal parts with equal boxes. Therefore only the
 ///   first period must be divided.
+/// - `Rows`: each row of the box is divided between these cases.
 enum Decision {
     Taken(PositionValue, usize),
     Cut {
@@ -247,6 +268,7 @@ enum Decision {
         at: i64,
     },
     Repeated(Periods),
+    Rows(Vec<RowCase>),
     /// All positions belong to this case, which reads at offsets that depend on lookups. The
     /// entries of `axes` are true for the axes along which these lookups change.
     LookedUp {
@@ -424,8 +446,8 @@ impl Period {
 
 /// Decides how a box is treated next. Skips each case with a guard that fails in the whole box, and
 /// decides by the first other case.
-fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
-    let nest = of.nest;
+fn decide(of: NestWithImages, walk_box: &WalkBox, together: Together) -> Decision {
+    let (nest, repeats) = (of.nest, together.periods);
     let mut bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));
     let mut number = 0;
     while let Some(Case { when, take }) = nest.cases().get(number) {
@@ -442,11 +464,18 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
             number += 1;
             continue;
         }
+        let linear = || undecided.iter().filter(|(form, _)| is_linear(form, &bounds));
+        let in_rows = |&&(form, threshold): &&(&Affine, i64)| {
+            Cut::of(form, threshold, walk_box, &bounds).is_in_rows(walk_box)
+        };
+        if together.rows
+            && linear().any(|of| in_rows(&of))
+            && let Some(cases) = row_cases(nest, number, walk_box, &bounds)
+        {
+            return Decision::Rows(cases);
+        }
         // Cut the outermost axis first, so that boxes differ only along inner axes.
-        let cuts = undecided
-            .iter()
-            .filter(|(form, _)| is_linear(form, &bounds))
-            .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
+        let cuts = linear().map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
         let first = cuts.min_by_key(Decision::axis);
         // Look for a period along an axis outside the cut first, because the boxes of a period are
         // then cut only once, and not again in every period. However, if there are enough periods
@@ -642,43 +671,118 @@ fn guard_state(guard: &Guard, bounds: &Bounds) -> GuardState {
     }
 }
 
-/// Cuts a box so that in one of the parts, all values of the form lie on one side of `threshold`,
-/// which is one of the two limits of a guard.
-///
-/// This part may be small, as in a triangle, whose rows end at different columns. In that case, the
-/// first step of the outermost axis is cut off instead, so that the boxes become rows.
-fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Decision {
-    let (low, high) = bounds.of(form);
-    let (mut best, mut outermost) = ((0, 0, 0), usize::MAX);
-    for &(value, weight) in form.terms() {
-        if let Value::Axis(axis) = value {
-            let reach = weight.abs() * (walk_box.ranges[axis].1 - walk_box.ranges[axis].0 - 1);
-            if reach > best.0 {
-                best = (reach, axis, weight);
-            }
-            if reach > 0 {
-                outermost = outermost.min(axis);
+/// Returns the cases that can apply in a box from case `number` on, if each row of the box can be
+/// divided between them: all guards and source offsets are linear in the box, and along the
+/// innermost axis, all sources are contiguous or a unit is repeated.
+fn row_cases(
+    nest: &CopyNest,
+    number: usize,
+    walk_box: &WalkBox,
+    bounds: &Bounds,
+) -> Option<Vec<RowCase>> {
+    let inner = walk_box.ranges.len().checked_sub(1)?;
+    let linear = |form: &Affine| {
+        let steps = (0..=inner).map(|axis| form.weight(Value::Axis(axis))).collect();
+        is_linear(form, bounds)
+            .then(|| LinearForm { first: first_value(form, walk_box, bounds), steps })
+    };
+    let mut cases = Vec::new();
+    for Case { when, take } in &nest.cases()[number..] {
+        let mut undecided = SmallVec::new();
+        let mut fails = false;
+        for guard in when {
+            match guard_state(guard, bounds) {
+                GuardState::Holds => {}
+                GuardState::Fails => fails = true,
+                GuardState::Undecided { .. } => {
+                    undecided.push((linear(&guard.of)?, signed(guard.extent)));
+                }
             }
         }
+        if fails {
+            continue;
+        }
+        let take = match take {
+            CaseValue::Read { source, at } => {
+                let at = linear(at).filter(|at| matches!(at.steps[inner], 0 | 1))?;
+                RowValue::Unit { source: *source, at }
+            }
+            CaseValue::Bits(bits) => RowValue::Bits(*bits),
+        };
+        let is_last = undecided.is_empty();
+        cases.push(RowCase { when: undecided, take });
+        if is_last {
+            return Some(cases);
+        }
     }
-    let (reach, axis, weight) = best;
-    let (start, end) = walk_box.ranges[axis];
-    // The bounds of the form if this axis is fixed at its first step.
-    let (low, high) = if weight > 0 { (low, high - reach) } else { (low + reach, high) };
-    let steps = if weight > 0 {
-        [threshold - high, threshold - low]
-            .map(|gap| gap.div_euclid(weight) + i64::from(gap.rem_euclid(weight) > 0))
-    } else {
-        [low - threshold, high - threshold].map(|gap| gap.div_euclid(-weight) + 1)
+    let take = match PositionValue::outside(nest.gaps()) {
+        PositionValue::Bits(bits) => RowValue::Bits(bits),
+        _ => RowValue::Kept,
     };
-    // Between steps `first` and `last` of the axis, the form has values on both sides of the
-    // threshold.
-    let [first, last] = steps.map(|steps| (start + steps).clamp(start, end));
-    if LEAST_DECIDED * (end - start - (last - first)) < end - start {
-        return Decision::Cut { axis: outermost, at: walk_box.ranges[outermost].0 + 1 };
+    cases.push(RowCase { when: SmallVec::new(), take });
+    Some(cases)
+}
+
+/// A place at which a box can be cut so that in one of the parts, all values of a form lie on one
+/// side of a threshold, which is one of the two limits of a guard.
+struct Cut {
+    /// The axis along which the form varies most.
+    axis: usize,
+    /// The outermost axis along which the form varies.
+    outermost: usize,
+    /// The steps of `axis` between which the form has values on both sides of the threshold.
+    between: (i64, i64),
+}
+
+impl Cut {
+    fn of(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Self {
+        let (low, high) = bounds.of(form);
+        let (mut best, mut outermost) = ((0, 0, 0), usize::MAX);
+        for &(value, weight) in form.terms() {
+            if let Value::Axis(axis) = value {
+                let reach = weight.abs() * (walk_box.ranges[axis].1 - walk_box.ranges[axis].0 - 1);
+                if reach > best.0 {
+                    best = (reach, axis, weight);
+                }
+                if reach > 0 {
+                    outermost = outermost.min(axis);
+                }
+            }
+        }
+        let (reach, axis, weight) = best;
+        let (start, end) = walk_box.ranges[axis];
+        // The bounds of the form if this axis is fixed at its first step.
+        let (low, high) = if weight > 0 { (low, high - reach) } else { (low + reach, high) };
+        let steps = if weight > 0 {
+            [threshold - high, threshold - low]
+                .map(|gap| gap.div_euclid(weight) + i64::from(gap.rem_euclid(weight) > 0))
+        } else {
+            [low - threshold, high - threshold].map(|gap| gap.div_euclid(-weight) + 1)
+        };
+        let [first, last] = steps.map(|steps| (start + steps).clamp(start, end));
+        Self { axis, outermost, between: (first, last) }
+    }
+
+    /// Returns true if the box is better divided row by row, because neither part would be small.
+    /// This is so in a triangle, whose rows end at different columns.
+    fn is_in_rows(&self, walk_box: &WalkBox) -> bool {
+        let ((start, end), (first, last)) = (walk_box.ranges[self.axis], self.between);
+        MOST_UNDECIDED * (last - first - 1) > end - start
+    }
+}
+
+/// Cuts a box so that in one of the parts, all values of the form lie on one side of `threshold`,
+/// or cuts off the first step of the outermost axis, so that the boxes [become
+/// rows](Cut::is_in_rows).
+fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Decision {
+    let of = Cut::of(form, threshold, walk_box, bounds);
+    if of.is_in_rows(walk_box) {
+        return Decision::Cut { axis: of.outermost, at: walk_box.ranges[of.outermost].0 + 1 };
     }
     // One of the two lies inside, because the form has values on both sides of the threshold.
-    Decision::Cut { axis, at: if start < first { first } else { last } }
+    let (first, last) = of.between;
+    let at = if walk_box.ranges[of.axis].0 < first { first } else { last };
+    Decision::Cut { axis: of.axis, at }
 }
 
 #[cfg(test)]
@@ -704,7 +808,7 @@ mod tests {
             let mut share = WalkBox::whole(nest);
             share.ranges[0].0 = first;
             let of = NestWithImages { nest, images: &images };
-            resolve(of, share, true, &mut |found| {
+            resolve(of, share, Together { periods: true, rows: true }, &mut |found| {
                 let Resolved::Repeated(Repeated { boxes, .. }) = found else { return };
                 periods += 1;
                 for FoundBox { walk_box, .. } in boxes {

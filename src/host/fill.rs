@@ -2,10 +2,9 @@
 //! place, often one element. An *address* counts the bytes of the destination, or its units if
 //! these are not whole bytes of the same size on both sides of the copy.
 
-use smallvec::SmallVec;
-
 use super::{
     pieces::{Destination as _, DestinationSlices},
+    stream::{LINE, Stream},
     tile::copy_short,
 };
 
@@ -13,6 +12,9 @@ use super::{
 /// block, a fill needs more copies; a longer one takes more time to prepare than it saves in short
 /// rows.
 const FILL_BLOCK_BYTES: usize = 256;
+
+/// The number of bytes in which every value is repeated a whole number of times.
+const WORD: usize = size_of::<u128>();
 
 /// The longest run that is filled by two stores, in bytes.
 const SHORT_RUN: usize = 32;
@@ -54,6 +56,58 @@ pub(super) fn each_start(axes: &[(usize, isize)], to: isize, each: &mut impl FnM
     }
 }
 
+/// A block of repetitions of a value that has whole bytes.
+#[derive(Clone, Debug)]
+pub(super) struct ValueBlock {
+    bytes: [u8; FILL_BLOCK_BYTES],
+    /// True if all bytes are equal.
+    is_even: bool,
+}
+
+impl ValueBlock {
+    /// Returns the block of a value of `unit` bytes, a power of two. If `unit` is 0, the value has
+    /// less than a byte, and the block is not to be used.
+    pub(super) fn new(unit: usize, value: u128) -> Self {
+        Self::of_bytes(&value.to_le_bytes()[..unit])
+    }
+
+    /// Returns the block of the value with these bytes.
+    pub(super) fn of_bytes(value: &[u8]) -> Self {
+        let mut word = [0; WORD];
+        let units = word.chunks_exact_mut(value.len().max(1));
+        units.for_each(|unit| unit[..value.len()].copy_from_slice(value));
+        let is_even = word == [word[0]; WORD];
+        Self { bytes: bytemuck::cast([word; FILL_BLOCK_BYTES / WORD]), is_even }
+    }
+
+    /// Fills `to` with repetitions of the value, with non-temporal stores if there is a stream.
+    pub(super) fn write(&self, to: &mut [u8], stream: Option<&Stream>) {
+        match stream {
+            Some(stream) => self.stream(to, stream),
+            None => self.fill(to),
+        }
+    }
+
+    fn fill(&self, to: &mut [u8]) {
+        if self.is_even {
+            return to.fill(self.bytes[0]);
+        }
+        let (blocks, rest) = to.as_chunks_mut();
+        blocks.fill(self.bytes);
+        rest.copy_from_slice(&self.bytes[..rest.len()]);
+    }
+
+    fn stream(&self, to: &mut [u8], stream: &Stream) {
+        let gap = to.as_ptr().addr().wrapping_neg() % LINE;
+        let (head, lines) = to.split_at_mut(gap.min(to.len()));
+        head.copy_from_slice(&self.bytes[..head.len()]);
+        let block = &self.bytes[gap % WORD..][..FILL_BLOCK_BYTES - LINE];
+        for lines in lines.chunks_mut(block.len()) {
+            stream.copy(lines, &block[..lines.len()]);
+        }
+    }
+}
+
 impl Fill {
     /// Writes the value to all places of a box. `axes` has the (extent, stride) pairs of its axes,
     /// outermost first, and `to` is the address of its first place.
@@ -65,68 +119,22 @@ impl Fill {
     ) {
         let (outer, run) = run_of(axes, self.unit_stride);
         let count = run / self.unit_stride;
-        let units = self.units(count);
+        let block = ValueBlock::new(self.bits as usize / 8, self.value);
         if self.unit_stride * 8 == self.bits as usize && run <= SHORT_RUN {
-            return self.short_runs((outer, run), to, &units, destination);
+            return short_runs((outer, run), to, &block, destination);
         }
         each_start(outer, to, &mut |to| {
             let (slice, place) = destination.place(to);
-            self.run(place / self.unit_stride, (count, &units), slice);
+            self.run(place / self.unit_stride, (count, &block), slice);
         });
     }
 
-    /// Fills runs of `run` bytes, at most [`SHORT_RUN`], without a call for each. `block` is the
-    /// result of [`Self::units`].
-    fn short_runs(
-        self,
-        (outer, run): (&[(usize, isize)], usize),
-        to: isize,
-        block: &[u8],
-        destination: &mut DestinationSlices,
-    ) {
-        let byte = self.value.to_le_bytes()[0];
-        let of_block = |at: usize| block.get(at % block.len().max(1)).copied().unwrap_or(byte);
-        let bytes: [u8; SHORT_RUN] = std::array::from_fn(of_block);
-        let bytes = &bytes[..run];
-        let (outer, &(steps, stride)) =
-            outer.split_last().map_or((outer, &(1, 0)), |(last, outer)| (outer, last));
-        each_start(outer, to, &mut |to| {
-            let starts = (0..steps.cast_signed()).map(|step| to + step * stride);
-            // Two parts of constant length, which may overlap, fill a run.
-            match run {
-                1 => starts.for_each(|to| destination.bytes(to, 1)[0] = byte),
-                2..4 => starts.for_each(|to| copy_short::<2>(destination.bytes(to, run), bytes)),
-                4..8 => starts.for_each(|to| copy_short::<4>(destination.bytes(to, run), bytes)),
-                8..16 => starts.for_each(|to| copy_short::<8>(destination.bytes(to, run), bytes)),
-                _ => starts.for_each(|to| copy_short::<16>(destination.bytes(to, run), bytes)),
-            }
-        });
-    }
-
-    /// Returns a block of at most `count` copies of the value, from which the destination is
-    /// filled. The block is empty if all bytes of the value are equal, or if units are smaller than
-    /// a byte: [`Self::run`] then needs no block.
-    fn units(self, count: usize) -> SmallVec<[u8; FILL_BLOCK_BYTES]> {
-        let value = &self.value.to_le_bytes()[..self.bits as usize / 8];
-        let mut units = SmallVec::new();
-        if value.iter().any(|&byte| byte != value[0]) {
-            let count = count.min(FILL_BLOCK_BYTES / value.len());
-            (0..count).for_each(|_| units.extend_from_slice(value));
-        }
-        units
-    }
-
-    /// Fills `count` contiguous units of `destination` from the unit with index `first`. `block` is
-    /// the result of [`Self::units`].
-    fn run(self, first: usize, (count, block): (usize, &[u8]), destination: &mut [u8]) {
+    /// Fills `count` contiguous units of `destination` from the unit with index `first`. `block` has
+    /// the value if it has whole bytes.
+    fn run(self, first: usize, (count, block): (usize, &ValueBlock), destination: &mut [u8]) {
         let bits = self.bits as usize;
         if let Some(bytes) = bits.checked_div(8).filter(|&bytes| bytes > 0) {
-            let units = &mut destination[first * bytes..(first + count) * bytes];
-            if block.is_empty() {
-                return units.fill(self.value.to_le_bytes()[0]);
-            }
-            let blocks = units.chunks_mut(block.len());
-            return blocks.for_each(|units| units.copy_from_slice(&block[..units.len()]));
+            return block.write(&mut destination[first * bytes..(first + count) * bytes], None);
         }
         // All units of a byte have the same value, so only the first and the last byte need masks.
         let unit = self.value.to_le_bytes()[0];
@@ -146,6 +154,29 @@ impl Fill {
         put(tail, until);
         destination[head + 1..tail].fill(byte);
     }
+}
+
+/// Fills runs of `run` bytes, at most [`SHORT_RUN`], without a call for each.
+fn short_runs(
+    (outer, run): (&[(usize, isize)], usize),
+    to: isize,
+    block: &ValueBlock,
+    destination: &mut DestinationSlices,
+) {
+    let bytes = &block.bytes[..run];
+    let (outer, &(steps, stride)) =
+        outer.split_last().map_or((outer, &(1, 0)), |(last, outer)| (outer, last));
+    each_start(outer, to, &mut |to| {
+        let starts = (0..steps.cast_signed()).map(|step| to + step * stride);
+        // Two parts of constant length, which may overlap, fill a run.
+        match run {
+            1 => starts.for_each(|to| destination.bytes(to, 1)[0] = bytes[0]),
+            2..4 => starts.for_each(|to| copy_short::<2>(destination.bytes(to, run), bytes)),
+            4..8 => starts.for_each(|to| copy_short::<4>(destination.bytes(to, run), bytes)),
+            8..16 => starts.for_each(|to| copy_short::<8>(destination.bytes(to, run), bytes)),
+            _ => starts.for_each(|to| copy_short::<16>(destination.bytes(to, run), bytes)),
+        }
+    });
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@
 //! | a value | `fill` | the box takes a constant, or one unit of a source |
 //! | rows again | `step` | a broadcast repeats rows that are not long runs |
 //! | runs | `step` | the box is small and its runs are long |
+//! | rows in parts | `rows` | each row is divided at another place, as in a triangle |
 //! | a pattern | `pattern` | short units that are not transposed, or boxes that form one block |
 //! | a pattern through a buffer | `expanded` | boxes form one block of distant units |
 //! | a plan through a buffer | `staged` | units of one line go far apart; runs of bits |
@@ -99,6 +100,7 @@ mod plan;
 mod plane;
 mod reads;
 mod repeat;
+mod rows;
 mod run;
 mod share;
 mod shuffle;

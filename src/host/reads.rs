@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::boxes::{NestWithImages, Resolved, WalkBox, resolve};
+use super::boxes::{NestWithImages, Resolved, Together, WalkBox, resolve};
 use crate::nest::{CaseValue, CopyNest, PositionValue, Value};
 
 /// A box of positions that all read the source, at constant strides.
@@ -28,7 +28,7 @@ pub(crate) struct ReadBox {
 /// given here.
 pub(crate) fn each_read_box(nest: &CopyNest, mut each: impl FnMut(&ReadBox)) {
     let of = NestWithImages { nest, images: &[] };
-    resolve(of, WalkBox::whole(nest), false, &mut |found| {
+    resolve(of, WalkBox::whole(nest), Together::NOTHING, &mut |found| {
         let Resolved::Box(walk_box, PositionValue::Unit { unit, .. }, case) = found else { return };
         let CaseValue::Read { at, .. } = &nest.cases()[case].take else { return };
         let (mut position, mut steps) = (0, SmallVec::new());

@@ -18,6 +18,7 @@ use super::{
     pieces::{Destination as _, DestinationSlices},
     plan::TilePlan,
     plane::PlanAxis,
+    rows::RowCopy,
     simd::PatternSource,
     staged::{StagedCopy, StagingBuffers},
     stream::Stream,
@@ -52,6 +53,8 @@ pub(super) enum CopyStep {
     /// Copies runs of `bytes` bytes, one at every combination of steps of the axes, which are given
     /// outermost first.
     Runs { axes: SmallVec<[PlanAxis; 4]>, bytes: usize, source: usize, from: isize, to: isize },
+    /// Copies a box whose rows are divided between several cases.
+    Rows { copy: Arc<RowCopy>, to: isize },
     /// Writes a block of bytes and its repetitions. `places` has an entry for each source that the
     /// block reads.
     Pattern { pattern: Arc<Pattern>, places: SmallVec<[PatternPlace; 2]>, to: isize },
@@ -96,6 +99,7 @@ impl CopyStep {
             Self::Converted { copy, .. } => (Arc::as_ptr(copy).addr(), copy.bytes()),
             Self::Pattern { pattern, .. } => (Arc::as_ptr(pattern).addr(), pattern.bytes()),
             Self::Expanded { copy, .. } => (Arc::as_ptr(copy).addr(), copy.bytes()),
+            Self::Rows { copy, .. } => (Arc::as_ptr(copy).addr(), copy.bytes()),
             Self::Runs { .. } | Self::Again { .. } | Self::Fill { .. } => return None,
         })
     }
@@ -112,6 +116,7 @@ impl fmt::Display for CopyStep {
                 write!(f, "runs of {bytes} bytes")?;
                 axes.iter().try_for_each(|axis| write!(f, ", {} times", axis.extent))
             }
+            Self::Rows { copy, .. } => write!(f, "{copy}"),
             Self::Pattern { pattern, .. } => write!(f, "{pattern}"),
             Self::Expanded { copy, .. } => write!(f, "{copy}"),
             Self::Again { axes, bytes, count, .. } => {
@@ -173,6 +178,10 @@ impl<'a, 'b> StepRunner<'a, 'b> {
                 let (source, to) = ((task.sources[source], from), (&mut self.destination, to));
                 let stream = self.stream.map(|(stream, _)| stream);
                 copy.run(source, to, (&mut self.conversion, stream));
+            }
+            CopyStep::Rows { ref copy, to } => {
+                let stream = self.stream.map(|(stream, _)| stream);
+                copy.run(task.sources, &mut self.destination, to, stream);
             }
             CopyStep::Pattern { ref pattern, ref places, to } => {
                 let stream = self.stream.map(|(stream, _)| stream);

@@ -20,7 +20,7 @@ use smallvec::{SmallVec, smallvec};
 use super::{
     bit_pattern::BitPattern,
     bits::{Bits, CYCLES_OF_BYTES},
-    boxes::{FoundBox, NestWithImages, Periods, Repeated, Resolved, WalkBox, resolve},
+    boxes::{FoundBox, NestWithImages, Periods, Repeated, Resolved, Together, WalkBox, resolve},
     converted::ConvertedCopy,
     expanded::ExpandedCopy,
     fill::run_of,
@@ -29,6 +29,7 @@ use super::{
     plan::{LineAlignment, Mover, Streams, TilePlan},
     plane::{PlanAxis, merged},
     repeat::Series,
+    rows::RowCopy,
     share::Share,
     simd::Simd,
     staged::StagedCopy,
@@ -298,9 +299,15 @@ impl Task<'_> {
         let of = NestWithImages { nest: self.nest, images: self.sources };
         let extents = self.nest.axes().map(|axis| axis.extent as usize);
         filling.block_axis = filling.block_axis_of(extents);
+        // The units of a row are contiguous unless they lie in several slices.
+        let periods = has_whole_bytes(self.nest);
+        let unit = self.unit_stride().cast_signed();
+        let together = Together {
+            periods,
+            rows: periods && filling.dst.last().is_some_and(|&dst| dst == unit),
+        };
         for walk_box in boxes {
-            let repeats = has_whole_bytes(self.nest);
-            resolve(of, walk_box, repeats, &mut |found| filling.find(&found));
+            resolve(of, walk_box, together, &mut |found| filling.find(&found));
         }
         filling.fill_found();
     }
@@ -584,6 +591,14 @@ impl Filling<'_, '_, '_> {
             Resolved::Repeated(of) => {
                 self.fill_found();
                 self.fill_repeated(of);
+            }
+            Resolved::Rows(walk_box, cases) => {
+                let axes = walk_box.extents().zip(self.dst.iter().copied()).collect();
+                let task = self.runner.task;
+                let copy =
+                    RowCopy::new(task.unit_stride(), axes, cases.to_vec(), task.streams.short);
+                let to = self.first_address(walk_box);
+                self.step(CopyStep::Rows { copy: Arc::new(copy), to });
             }
         }
     }
