@@ -33,6 +33,10 @@ pub(super) struct RowValues<'a, L> {
     /// The intermediate results of each lookup, one column for each of its numbers. Columns of
     /// constants are filled once and kept for all groups.
     numbers: Vec<Vec<Column<L>>>,
+    /// An earlier lookup that begins with the same numbers as a lookup, and how many of them are
+    /// the same, for each lookup. `jnp.take_along_axis` looks up whether an index is valid, and
+    /// then the index.
+    same: Vec<(usize, usize)>,
 }
 
 /// A column that is computed when it is first needed. Its contents are valid only if `is_known` is
@@ -71,6 +75,7 @@ impl<'a, L: Lane> RowValues<'a, L> {
             quotients: nest.quotients().iter().map(|_| Known::none()).collect(),
             lookups: nest.lookups().iter().map(|_| Known::none()).collect(),
             numbers: nest.lookups().iter().map(numbers).collect(),
+            same: (0..nest.lookups().len()).map(|number| same_numbers(nest, number)).collect(),
         }
     }
 
@@ -164,7 +169,21 @@ impl<'a, L: Lane> RowValues<'a, L> {
             Value::Lookup(number) if !self.lookups[number].is_known => {
                 let mut numbers = std::mem::take(&mut self.numbers[number]);
                 let mut column = std::mem::take(&mut self.lookups[number].column);
-                self.lookup(&self.nest.lookups()[number], &mut numbers, &mut column);
+                // Borrow the same numbers from the earlier lookup. Until it has them again, it does
+                // not count as known.
+                let (earlier, same) = self.same[number];
+                let same = if self.lookups[earlier].is_known { same } else { 0 };
+                let exchange = |of: &mut Self, numbers: &mut [Column<L>], is_known: bool| {
+                    of.lookups[earlier].is_known = is_known;
+                    numbers[..same].swap_with_slice(&mut of.numbers[earlier][..same]);
+                };
+                if same > 0 {
+                    exchange(self, &mut numbers, false);
+                }
+                self.lookup(&self.nest.lookups()[number], same, &mut numbers, &mut column);
+                if same > 0 {
+                    exchange(self, &mut numbers, true);
+                }
                 self.numbers[number] = numbers;
                 self.lookups[number] = Known { is_known: true, column };
             }
@@ -173,10 +192,10 @@ impl<'a, L: Lane> RowValues<'a, L> {
     }
 
     /// Computes the value of a lookup at each row, in the range `0..=lookup.last`, and writes it to
-    /// `value`. `numbers` receives the intermediate results.
-    fn lookup(&mut self, lookup: &Lookup, numbers: &mut [Column<L>], value: &mut [L]) {
+    /// `value`. `numbers` receives the intermediate results, and has the first `done` of them.
+    fn lookup(&mut self, lookup: &Lookup, done: usize, numbers: &mut [Column<L>], value: &mut [L]) {
         let rows = self.rows;
-        for (place, number) in lookup.numbers.iter().enumerate() {
+        for (place, number) in lookup.numbers.iter().enumerate().skip(done) {
             let (before, rest) = numbers.split_at_mut(place);
             let before = |of: usize| before[of][..rows].iter().copied();
             let column = &mut rest[0][..rows];
@@ -210,6 +229,17 @@ impl<'a, L: Lane> RowValues<'a, L> {
         let numbers = numbers.last().expect("a lookup has a number")[..rows].iter();
         set(value, numbers.map(move |&value| if value < none { below } else { value.min(last) }));
     }
+}
+
+/// Returns the earlier lookup of a nest that begins with most of the numbers with which lookup
+/// `number` begins, and the number of these.
+fn same_numbers(nest: &CopyNest, number: usize) -> (usize, usize) {
+    let of = &nest.lookups()[number].numbers;
+    let earlier = nest.lookups()[..number].iter().enumerate().map(|(earlier, lookup)| {
+        let pairs = of.iter().zip(&lookup.numbers);
+        (earlier, pairs.take_while(|(a, b)| a == b).count())
+    });
+    earlier.max_by_key(|&(_, same)| same).unwrap_or((number, 0))
 }
 
 /// Replaces the entries at the start of a column by `values`.

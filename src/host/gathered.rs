@@ -333,10 +333,11 @@ impl Gathered<'_> {
                 CaseValue::Read { source, at } => {
                     columns.form(at, values);
                     let source = self.sources[*source];
-                    if case_of.iter().all(|&of| of == number) {
-                        self.copy(source, values, |_| true, out);
+                    let other = |others: u8, of: &u8| others | (of ^ number);
+                    if vectorized(|| case_of.iter().fold(0, other)) == 0 {
+                        self.copy(source, values, None, out);
                     } else {
-                        self.copy(source, values, |row| case_of[row] == number, out);
+                        self.copy(source, values, Some((case_of, number)), out);
                     }
                 }
             }
@@ -364,14 +365,17 @@ impl Gathered<'_> {
         }
     }
 
-    /// Copies the rows for which `takes` is true. Row `n` starts at unit `units[n]` of the source.
+    /// Copies the rows of one case, or all rows if `of_case` is `None`. It has the index of the case
+    /// that applies to each row, and that of the case to copy. Row `n` starts at unit `units[n]` of
+    /// the source.
     fn copy<L: Lane>(
         &self,
         source: &[u8],
         units: &[L],
-        takes: impl Fn(usize) -> bool,
+        of_case: Option<(&[u8], u8)>,
         out: &mut [u8],
     ) {
+        let takes = |row: usize| of_case.is_none_or(|(case_of, case)| case_of[row] == case);
         if self.row == 1 {
             let done = match self.unit {
                 1 => follow::<1, L>(source, units, &takes, out),
@@ -384,7 +388,7 @@ impl Gathered<'_> {
                 return;
             }
             // Indices of 32 bits are those of a table already. A negative one is too large.
-            if size_of::<L>() == size_of::<u32>() && (0..units.len()).all(&takes) {
+            if size_of::<L>() == size_of::<u32>() && of_case.is_none() {
                 return gather(self.unit, source, bytemuck::cast_slice(units), out);
             }
             return copy_units(self.unit, source, out, |row| {

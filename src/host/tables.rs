@@ -17,6 +17,7 @@ use super::{
     plane::{PlanAxis, merged},
     share::LEAST_SHARE_BYTES,
     simd::{PatternSource, Simd},
+    stream::{LINE, prefetch_byte},
 };
 use crate::nest::{Affine, CaseValue, CopyNest, Value, signed};
 
@@ -32,6 +33,10 @@ const LEAST_STEPS: u64 = 4;
 /// pattern would be larger than the table of offsets.
 const PATTERN_BYTES: usize = 1 << 9;
 
+/// The greatest part of the source that is prefetched for a step, as a multiple of the bytes that
+/// the step takes from it.
+const MOST_SPREAD: usize = 4;
+
 /// The source unit of every position in one step of the outer axes. The table is computed for the
 /// first step; each later step reads at a constant distance from it.
 pub(super) struct SourceTable {
@@ -43,9 +48,29 @@ pub(super) struct SourceTable {
     only_case: Option<u8>,
     /// The source unit that each position reads in the first step.
     units: Vec<i64>,
-    /// The least of these units, and the distance of each of them from it, if the same case applies
-    /// to all positions and the distances are small enough.
-    distances: Option<(i64, Vec<u32>)>,
+    /// The distances between these units, if the same case applies to all positions and the
+    /// distances are small enough.
+    distances: Option<UnitDistances>,
+}
+
+/// The units of a step as distances from the least of them.
+struct UnitDistances {
+    least: i64,
+    of: Vec<u32>,
+    /// The greatest distance.
+    most: u32,
+}
+
+impl UnitDistances {
+    /// Returns the distances of some units, or `None` if 32 bits do not hold them.
+    fn new(units: &[i64]) -> Option<Self> {
+        let least = *units.iter().min()?;
+        let of =
+            units.iter().map(|unit| u32::try_from(unit - least)).collect::<Result<Vec<_>, _>>();
+        let of = of.ok()?;
+        let most = *of.iter().max()?;
+        Some(Self { least, of, most })
+    }
 }
 
 /// Returns the number of outer axes on which no quotient, lookup or guard depends, so that all of
@@ -77,9 +102,7 @@ impl SourceTable {
         let first = table.case_of.first().copied();
         table.only_case = first.filter(|first| table.case_of.iter().all(|of| of == first));
         if table.only_case.is_some() {
-            let least = table.units.iter().copied().min().unwrap_or_default();
-            let distances = table.units.iter().map(|unit| u32::try_from(unit - least));
-            table.distances = distances.collect::<Result<_, _>>().ok().map(|all| (least, all));
+            table.distances = UnitDistances::new(&table.units);
         }
         table
     }
@@ -130,12 +153,25 @@ impl SourceTable {
                     let source = of.sources[*source];
                     let place = |row: usize| (self.units[row] + moved).cast_unsigned() as usize;
                     if self.only_case == Some(number) {
-                        let Some((least, distances)) = &self.distances else {
+                        let Some(UnitDistances { least, of: distances, most }) = &self.distances
+                        else {
                             copy_units(of.unit, source, out, |row| Some(place(row)));
                             continue;
                         };
-                        let source = &source[(least + moved).unsigned_abs() as usize * of.unit..];
-                        gather(of.unit, source, distances, out);
+                        let first = (least + moved).unsigned_abs() as usize * of.unit;
+                        // The next step reads most lines of its part of the source, but in an order
+                        // that hardware prefetchers do not follow.
+                        let reach = (*most as usize + 1) * of.unit;
+                        if let Some(last) = self.outer.checked_sub(1)
+                            && reach <= MOST_SPREAD * out.len()
+                        {
+                            let next = at.weight(Value::Axis(last)) as isize;
+                            let next = first.wrapping_add_signed(next * of.unit.cast_signed());
+                            (0..reach)
+                                .step_by(LINE)
+                                .for_each(|byte| prefetch_byte(source, next.wrapping_add(byte)));
+                        }
+                        gather(of.unit, &source[first..], distances, out);
                     } else {
                         let takes = |row: usize| self.case_of[row] == number;
                         copy_units(of.unit, source, out, |row| takes(row).then(|| place(row)));
