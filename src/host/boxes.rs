@@ -155,11 +155,21 @@ const SHORT_BITS: i64 = 1 << 11;
 /// off.
 const LEAST_PERIODS: i64 = 4;
 
-/// The inverse of the greatest part of an axis that a cut may leave undecided, apart from a single
-/// step. If more steps remain undecided, [`cut`] cuts off the first step of the outermost axis. With
-/// a smaller number, the rows of a triangle have many parts, which are written at different times:
-/// `jnp.tril` of `f32[2048,2048]` has 0.34 of the rate of memcpy with 2.
-const MOST_UNDECIDED: i64 = 8;
+/// The inverse of the smallest useful part of an axis: a cut along the axis must decide a guard for
+/// at least one in this number of its steps. Otherwise, [`cut`] cuts off the first step of the
+/// outermost axis.
+const LEAST_DECIDED: i64 = 4;
+
+/// The inverse of the greatest part of an axis that a cut leaves undecided, apart from one step, if
+/// long rows are divided between the cases otherwise. With 2, the rows of a triangle have many
+/// parts, which are written at different times: `jnp.tril` of `f32[2048,2048]` has 0.34 of the rate
+/// of memcpy.
+const UNDECIDED_OF_ROWS: i64 = 8;
+
+/// The least number of units in a row that is divided between the cases. Short rows are faster as
+/// one pattern for many of them. Slabs of `jnp.where(tril & mask, …)` leave rows of 64 units, and
+/// take 2.5 times as long if each is divided into boxes.
+const LEAST_ROW_UNITS: i64 = 32;
 
 /// The least average size of the boxes of a period, in positions, for which each box gets a plan of
 /// its own, which also covers its repetitions. Smaller boxes are moved together.
@@ -176,7 +186,8 @@ pub(super) struct NestWithImages<'a> {
 /// positions of the box at which the nest writes.
 ///
 /// In each resulting box, every guard is decided, and every quotient and lookup is constant. The
-/// boxes that `together` names are reported together.
+/// boxes that `together` names are reported together; the guards of [`Resolved::Rows`] are not
+/// decided.
 pub(super) fn resolve(
     of: NestWithImages,
     walk_box: WalkBox,
@@ -465,11 +476,14 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, together: Together) -> Decisio
             continue;
         }
         let linear = || undecided.iter().filter(|(form, _)| is_linear(form, &bounds));
-        let in_rows = |&&(form, threshold): &&(&Affine, i64)| {
-            Cut::of(form, threshold, walk_box, &bounds).is_in_rows(walk_box)
+        let in_rows = |&(form, threshold): &(&Affine, i64)| {
+            is_linear(form, &bounds)
+                && CutPlaces::of(form, threshold, walk_box, &bounds).are_of_rows(form, walk_box)
         };
+        // Guards that are no triangles are cut first, because they may leave a part of the box.
         if together.rows
-            && linear().any(|of| in_rows(&of))
+            && !undecided.is_empty()
+            && undecided.iter().all(in_rows)
             && let Some(cases) = row_cases(nest, number, walk_box, &bounds)
         {
             return Decision::Rows(cases);
@@ -671,9 +685,9 @@ fn guard_state(guard: &Guard, bounds: &Bounds) -> GuardState {
     }
 }
 
-/// Returns the cases that can apply in a box from case `number` on, if each row of the box can be
-/// divided between them: all guards and source offsets are linear in the box, and along the
-/// innermost axis, all sources are contiguous or a unit is repeated.
+/// Returns the cases that can apply in a box from case `number` on, if each row of the box is to be
+/// divided between them: rows are long, all guards and source offsets are linear in the box, and
+/// along the innermost axis, each source is contiguous or repeats a unit.
 fn row_cases(
     nest: &CopyNest,
     number: usize,
@@ -681,6 +695,9 @@ fn row_cases(
     bounds: &Bounds,
 ) -> Option<Vec<RowCase>> {
     let inner = walk_box.ranges.len().checked_sub(1)?;
+    if walk_box.ranges[inner].1 - walk_box.ranges[inner].0 < LEAST_ROW_UNITS {
+        return None;
+    }
     let linear = |form: &Affine| {
         let steps = (0..=inner).map(|axis| form.weight(Value::Axis(axis))).collect();
         is_linear(form, bounds)
@@ -723,18 +740,19 @@ fn row_cases(
     Some(cases)
 }
 
-/// A place at which a box can be cut so that in one of the parts, all values of a form lie on one
-/// side of a threshold, which is one of the two limits of a guard.
-struct Cut {
+/// The places at which a box can be cut so that in one part, all values of a form lie on one side
+/// of a threshold, which is one of the two limits of a guard.
+struct CutPlaces {
     /// The axis along which the form varies most.
     axis: usize,
     /// The outermost axis along which the form varies.
     outermost: usize,
-    /// The steps of `axis` between which the form has values on both sides of the threshold.
-    between: (i64, i64),
+    /// The range of the steps of `axis` at which the form has values on both sides of the
+    /// threshold.
+    undecided: (i64, i64),
 }
 
-impl Cut {
+impl CutPlaces {
     fn of(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Self {
         let (low, high) = bounds.of(form);
         let (mut best, mut outermost) = ((0, 0, 0), usize::MAX);
@@ -760,28 +778,38 @@ impl Cut {
             [low - threshold, high - threshold].map(|gap| gap.div_euclid(-weight) + 1)
         };
         let [first, last] = steps.map(|steps| (start + steps).clamp(start, end));
-        Self { axis, outermost, between: (first, last) }
+        Self { axis, outermost, undecided: (first, last) }
     }
 
-    /// Returns true if the box is better divided row by row, because neither part would be small.
-    /// This is so in a triangle, whose rows end at different columns.
-    fn is_in_rows(&self, walk_box: &WalkBox) -> bool {
-        let ((start, end), (first, last)) = (walk_box.ranges[self.axis], self.between);
-        MOST_UNDECIDED * (last - first - 1) > end - start
+    /// Returns the number of steps of the axis that no cut decides, and the number of all steps.
+    fn counts(&self, walk_box: &WalkBox) -> (i64, i64) {
+        let (start, end) = walk_box.ranges[self.axis];
+        (self.undecided.1 - self.undecided.0, end - start)
+    }
+
+    /// Returns true if the rows of the box end at different places, as in a triangle, so that
+    /// neither part of a cut would be small. The innermost axis is a row.
+    fn are_of_rows(&self, form: &Affine, walk_box: &WalkBox) -> bool {
+        let (undecided, steps) = self.counts(walk_box);
+        let inner = walk_box.ranges.len() - 1;
+        form.weight(Value::Axis(inner)) != 0 && UNDECIDED_OF_ROWS * (undecided - 1) > steps
     }
 }
 
 /// Cuts a box so that in one of the parts, all values of the form lie on one side of `threshold`,
-/// or cuts off the first step of the outermost axis, so that the boxes [become
-/// rows](Cut::is_in_rows).
+/// which is one of the two limits of a guard.
+///
+/// This part may be small, as in a triangle, whose rows end at different columns. In that case, the
+/// first step of the outermost axis is cut off instead, so that the boxes become rows.
 fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Decision {
-    let of = Cut::of(form, threshold, walk_box, bounds);
-    if of.is_in_rows(walk_box) {
+    let of = CutPlaces::of(form, threshold, walk_box, bounds);
+    let (undecided, steps) = of.counts(walk_box);
+    if LEAST_DECIDED * (steps - undecided) < steps {
         return Decision::Cut { axis: of.outermost, at: walk_box.ranges[of.outermost].0 + 1 };
     }
     // One of the two lies inside, because the form has values on both sides of the threshold.
-    let (first, last) = of.between;
-    let at = if walk_box.ranges[of.axis].0 < first { first } else { last };
+    let (first, end) = of.undecided;
+    let at = if walk_box.ranges[of.axis].0 < first { first } else { end };
     Decision::Cut { axis: of.axis, at }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn each_start(axes: &[(usize, isize)], to: isize, each: &mut impl FnM
 pub(super) struct ValueBlock {
     bytes: [u8; FILL_BLOCK_BYTES],
     /// True if all bytes are equal.
-    is_even: bool,
+    is_one_byte: bool,
 }
 
 impl ValueBlock {
@@ -76,8 +76,8 @@ impl ValueBlock {
         let mut word = [0; WORD];
         let units = word.chunks_exact_mut(value.len().max(1));
         units.for_each(|unit| unit[..value.len()].copy_from_slice(value));
-        let is_even = word == [word[0]; WORD];
-        Self { bytes: bytemuck::cast([word; FILL_BLOCK_BYTES / WORD]), is_even }
+        let is_one_byte = word == [word[0]; WORD];
+        Self { bytes: bytemuck::cast([word; FILL_BLOCK_BYTES / WORD]), is_one_byte }
     }
 
     /// Fills `to` with repetitions of the value, with non-temporal stores if there is a stream.
@@ -89,7 +89,7 @@ impl ValueBlock {
     }
 
     fn fill(&self, to: &mut [u8]) {
-        if self.is_even {
+        if self.is_one_byte {
             return to.fill(self.bytes[0]);
         }
         let (blocks, rest) = to.as_chunks_mut();
@@ -129,8 +129,8 @@ impl Fill {
         });
     }
 
-    /// Fills `count` contiguous units of `destination` from the unit with index `first`. `block` has
-    /// the value if it has whole bytes.
+    /// Fills `count` contiguous units of `destination`, from the one with index `first` on. `block`
+    /// has the value if it has whole bytes.
     fn run(self, first: usize, (count, block): (usize, &ValueBlock), destination: &mut [u8]) {
         let bits = self.bits as usize;
         if let Some(bytes) = bits.checked_div(8).filter(|&bytes| bytes > 0) {
@@ -182,6 +182,29 @@ fn short_runs(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::stream::streaming;
+
+    #[test]
+    fn streamed_values_are_those_of_the_block() {
+        for unit in [1, 2, 4, 8, 16] {
+            let value = u128::from_le_bytes(std::array::from_fn(|byte| byte as u8 * 13 + 1));
+            let block = ValueBlock::new(unit, value);
+            for first in 0..LINE {
+                for length in [0, 1, 63, 64, 200, 500] {
+                    let mut image = vec![0; 600];
+                    let length = length / unit * unit;
+                    streaming(|stream| {
+                        block.write(&mut image[first..first + length], Some(stream));
+                    });
+                    for (n, &byte) in image.iter().enumerate() {
+                        let inside = (first..first + length).contains(&n);
+                        let expected = value.to_le_bytes()[n.wrapping_sub(first) % unit];
+                        assert_eq!(byte, if inside { expected } else { 0 }, "{unit} {first} {n}");
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn writes_the_units_and_no_other() {

@@ -365,8 +365,8 @@ impl Gathered<'_> {
         }
     }
 
-    /// Copies the rows of one case, or all rows if `of_case` is `None`. It has the index of the case
-    /// that applies to each row, and that of the case to copy. Row `n` starts at unit `units[n]` of
+    /// Copies the rows of one case: `of_case` is the index of the case of each row, together with
+    /// the case to copy. If it is `None`, all rows are copied. Row `n` starts at unit `units[n]` of
     /// the source.
     fn copy<L: Lane>(
         &self,

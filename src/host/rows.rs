@@ -2,8 +2,8 @@
 //! source up to the diagonal, and a constant from there on.
 //!
 //! If such a box were divided into boxes that are copied in the same way, each part of a row would
-//! be a box of its own. Here, the guards of the cases are solved for the innermost axis instead, row
-//! by row, which gives the parts in the order of the destination. A *case* says what a position
+//! be a box of its own. Here, the guards of the cases are solved for the innermost axis instead,
+//! row by row, which gives the parts in the order of the destination. A *case* says what a position
 //! takes, and a *guard* is a condition on an affine form of the loops.
 
 use std::fmt;
@@ -158,13 +158,13 @@ impl RowCopy {
             });
             let mut left: SmallVec<[(usize, usize); 4]> = SmallVec::new();
             for part in rest {
-                let (first, last) = (low.max(part.0), end.min(part.1));
-                if first >= last {
+                let (first, past) = (low.max(part.0), end.min(part.1));
+                if first >= past {
                     left.push(part);
                     continue;
                 }
-                left.extend([(part.0, first), (last, part.1)].into_iter().filter(|of| of.0 < of.1));
-                let out = &mut row[first * self.unit..last * self.unit];
+                left.extend([(part.0, first), (past, part.1)].into_iter().filter(|of| of.0 < of.1));
+                let out = &mut row[first * self.unit..past * self.unit];
                 if let Some(constant) = constant {
                     constant.write(out, stream);
                 } else if let RowValue::Unit { source, at } = &case.take {
@@ -209,7 +209,14 @@ mod tests {
     #[test]
     fn rows_have_the_bytes_of_single_positions() {
         let comparisons = ["GE", "GT", "LE", "LT", "NE"];
-        let kinds = [("u8", "70,90"), ("f32", "64,64"), ("f64", "3,40,50"), ("c128", "33,9")];
+        // The last image is large enough to be streamed.
+        let kinds = [
+            ("u8", "300,290"),
+            ("f32", "64,64"),
+            ("f64", "3,40,50"),
+            ("c128", "63,49"),
+            ("f32", "1500,1500"),
+        ];
         for (kind, extents) in kinds {
             for direction in comparisons {
                 let rank = extents.split(',').count();

@@ -19,7 +19,7 @@ use super::{
     simd::{PatternSource, Simd},
     stream::{LINE, prefetch_byte},
 };
-use crate::nest::{Affine, CaseValue, CopyNest, Value, signed};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Value, signed};
 
 /// The maximum number of positions in a table. A larger table would be evicted from the
 /// second-level cache between two uses.
@@ -48,8 +48,8 @@ pub(super) struct SourceTable {
     only_case: Option<u8>,
     /// The source unit that each position reads in the first step.
     units: Vec<i64>,
-    /// The distances between these units, if the same case applies to all positions and the
-    /// distances are small enough.
+    /// These units as distances, if all positions read by the same case and the distances are small
+    /// enough.
     distances: Option<UnitDistances>,
 }
 
@@ -101,7 +101,8 @@ impl SourceTable {
         });
         let first = table.case_of.first().copied();
         table.only_case = first.filter(|first| table.case_of.iter().all(|of| of == first));
-        if table.only_case.is_some() {
+        let only = table.only_case.and_then(|only| of.nest.cases().get(usize::from(only)));
+        if let Some(Case { take: CaseValue::Read { .. }, .. }) = only {
             table.distances = UnitDistances::new(&table.units);
         }
         table
@@ -163,6 +164,7 @@ impl SourceTable {
                         // that hardware prefetchers do not follow.
                         let reach = (*most as usize + 1) * of.unit;
                         if let Some(last) = self.outer.checked_sub(1)
+                            && at.weight(Value::Axis(last)) != 0
                             && reach <= MOST_SPREAD * out.len()
                         {
                             let next = at.weight(Value::Axis(last)) as isize;

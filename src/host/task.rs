@@ -568,7 +568,7 @@ impl Filling<'_, '_, '_> {
     /// Collects a box, to be filled later together with its neighbours. If the list of collected
     /// boxes is full, fills them. Boxes that repeat in every period are collected only if the
     /// periods are the steps of outer axes. Others are filled immediately, after the boxes that were
-    /// collected earlier.
+    /// collected earlier. Rows that are divided between cases are filled immediately too.
     fn find(&mut self, found: &Resolved) {
         match *found {
             Resolved::Box(walk_box, value, case) => {

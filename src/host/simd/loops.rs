@@ -57,9 +57,9 @@ pub(in crate::host) fn each_unit<const SRC: usize, const DST: usize>(
     });
 }
 
-/// Writes a unit to each place of `to`: that of `yes` if the code of the place is not 0, and that of
-/// `no` if it is. `U` is an integer of the size of a unit. Nothing is written past the shortest of
-/// the four.
+/// Writes a unit to each place of `to`: that of `yes` if the code of the place is not 0, and that
+/// of `no` if it is. `U` is an integer of the size of a unit. Nothing is written past the shortest
+/// of the four.
 pub(in crate::host) fn choose_units<U: Pod>(codes: &[u8], no: &[u8], yes: &[u8], to: &mut [u8]) {
     vectorized(|| {
         let [no, yes] = [no, yes].map(|values| values.chunks_exact(size_of::<U>()));
@@ -75,18 +75,19 @@ pub(in crate::host) fn choose_units<U: Pod>(codes: &[u8], no: &[u8], yes: &[u8],
 }
 
 /// Copies a unit of `source` to each place of `out`. `U` is an integer of the size of a unit, and
-/// `places` has the index of the unit of each place. Nothing is written past the shorter of the two.
+/// `places` has the index of the unit for each place. Nothing is written past the shorter of them.
 ///
 /// # Panics
 ///
 /// Panics if an index lies outside the source.
 pub(in crate::host) fn gather_units<U: Pod>(source: &[u8], places: &[u32], out: &mut [u8]) {
     let last = vectorized(|| places.iter().copied().fold(0, u32::max));
-    assert!((last as usize) < source.len() / size_of::<U>(), "unit {last} is outside the source");
+    let units = source.len() / size_of::<U>();
+    assert!(places.is_empty() || (last as usize) < units, "unit {last} is outside the source");
     let source = source.as_ptr().cast::<U>();
     for (out, &place) in out.chunks_exact_mut(size_of::<U>()).zip(places) {
-        // SAFETY: no index is greater than `last`, which lies inside the source. A check for each
-        // unit would take half of the time.
+        // SAFETY: no index is greater than `last`, which is less than the number of whole units of
+        // the source. A check for each unit would take half of the time.
         let unit = unsafe { source.add(place as usize).read_unaligned() };
         out.copy_from_slice(bytes_of(&unit));
     }

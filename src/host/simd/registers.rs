@@ -279,7 +279,8 @@ impl Registers {
         let repeats = |of: &PatternLoop| whole(of.src) && of.last.is_none_or(|last| whole(last.0));
         let steps = loops.iter().map(|of| of.times).product::<usize>();
         let (low, high) = span(loops, PatternLoop::src);
-        let lines = steps * self.lines.len();
+        let moves = |&&load: &&usize| sources[self.loads[load].source].scale != 0;
+        let lines = steps * self.lines.iter().filter(moves).count();
         if self.simd.width() < LINE
             || steps < LEAST_ALIGNED
             || !loops.iter().all(repeats)
@@ -289,10 +290,11 @@ impl Registers {
         }
         // The distance from the start of a load to the line that it becomes.
         let distance = |load: &ByteLoad| {
-            let PatternSource { image, at, .. } = sources[load.source];
+            // A source that does not move stays in the caches, and has only the bytes of its loads.
+            let PatternSource { image, at, scale } = sources[load.source];
             let gap = image.as_ptr().addr().wrapping_add_signed(at + load.at) % LINE;
             let [first, last] = load.used.map(|byte| (gap + usize::from(byte)) / LINE);
-            let fits = load.length == LINE && first == last;
+            let fits = load.length == LINE && first == last && scale != 0;
             if fits { (first * LINE).cast_signed() - gap.cast_signed() } else { 0 }
         };
         if self.loads.iter().all(|load| distance(load) == 0) {
@@ -1015,6 +1017,27 @@ mod tests {
                 let dense = [PatternLoop { src: 192, ..loops[0] }];
                 for loops in [few, uneven, dense] {
                     assert!(of.aligned(&sources, &loops).is_none(), "{loops:?}");
+                }
+            }
+        }
+    }
+
+    /// The line of a source that does not move has no other bytes than those of its load.
+    #[test]
+    fn loads_of_sources_that_do_not_move_stay() {
+        let image = vec![3; 70_000];
+        let bytes: Vec<PatternByte> = (0..64)
+            .map(|n| PatternByte::Read { source: usize::from(n >= 24), at: n % 24 })
+            .collect();
+        let loops = [PatternLoop { times: LEAST_ALIGNED, src: 1024, dst: 64, last: None }];
+        for simd in Simd::all(Machine::here()).filter(|simd| simd.width() == LINE) {
+            let of = Registers::new(simd, [(0, &bytes[..])], usize::MAX).expect("registers");
+            for at in 64..128 {
+                let scales = [1, 0];
+                let sources = scales.map(|scale| PatternSource { image: &image, at, scale });
+                let aligned = of.aligned(&sources, &loops).unwrap_or_else(|| of.clone());
+                for (load, before) in aligned.loads.iter().zip(&of.loads) {
+                    assert!(load.source == 0 || load.at == before.at, "{load:?} from {at}");
                 }
             }
         }
