@@ -160,15 +160,15 @@ const LEAST_PERIODS: i64 = 4;
 /// outermost axis.
 const LEAST_DECIDED: i64 = 4;
 
-/// The inverse of the greatest part of an axis that a cut leaves undecided, apart from one step, if
-/// long rows are divided between the cases otherwise. With 2, the rows of a triangle have many
-/// parts, which are written at different times: `jnp.tril` of `f32[2048,2048]` has 0.34 of the rate
-/// of memcpy.
+/// The inverse of the greatest part of an axis that a cut may leave undecided, apart from one step.
+/// If it leaves more, long rows are divided between the cases. Boxes would give the rows of a
+/// triangle many parts, which are written at different times: `jnp.tril` of `f32[2048,2048]` has
+/// 0.34 of the rate of memcpy with boxes, and 0.95 in rows.
 const UNDECIDED_OF_ROWS: i64 = 8;
 
 /// The least number of units in a row that is divided between the cases. Short rows are faster as
 /// one pattern for many of them. Slabs of `jnp.where(tril & mask, …)` leave rows of 64 units, and
-/// take 2.5 times as long if each is divided into boxes.
+/// take 2.7 times as long if those of single bytes are divided into boxes.
 const LEAST_ROW_UNITS: i64 = 32;
 
 /// The least average size of the boxes of a period, in positions, for which each box gets a plan of
