@@ -189,7 +189,7 @@ impl fmt::Display for RowCopy {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Self { unit, units, outer, cases, streams, .. } = self;
         let streamed = if *streams { ", streamed" } else { "" };
-        write!(f, "rows of {} bytes, each in parts of up to {} cases", units * unit, cases.len())?;
+        write!(f, "rows in parts of up to {} cases, {} bytes in a row", cases.len(), units * unit)?;
         outer.iter().try_for_each(|(extent, _)| write!(f, ", {extent} times"))?;
         f.write_str(streamed)
     }
@@ -252,7 +252,7 @@ mod tests {
                 plain::fill(nest, &images, &mut expected);
                 assert_eq!(out, expected, "{kind}[{extents}] {direction}");
                 let plan = plan(nest, 1);
-                assert!(plan.contains("in parts of up to"), "{kind} {direction}: {plan}");
+                assert!(plan.contains("rows in parts of up to"), "{kind} {direction}: {plan}");
             }
         }
     }

@@ -54,6 +54,7 @@ fn a_large_triangle_has_the_guards_of_a_small_one() {
     assert!(nest.lookups().is_empty() && program.constants().is_empty(), "{nest}");
     let plan = host::plan(nest, 1);
     assert!(!plan.contains("looked up") && !plan.contains("rows of"), "{plan}");
+    assert!(plan.contains("rows in parts of up to 2 cases, 16384 bytes in a row"), "{plan}");
 }
 
 /// If a mask of the index and a loaded predicate are combined, only the predicate is looked up, and
@@ -80,7 +81,7 @@ fn loaded_masks_choose_between_whole_copies() {
         ("mask_both", "if true, from the source; if false, from the source"),
         ("nested", "if true, from the source; if false, from a buffer"),
         ("padded", "if true, from a buffer; if false, from a buffer"),
-        ("causal_and_mask", "if true, from a buffer; if false, from a buffer"),
+        ("causal_and_mask", "if true, from a buffer; if false, a constant"),
     ] {
         let program = program(name);
         let of = host::plan(program.steps()[0].nest(), 1);
